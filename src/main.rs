@@ -1,4 +1,4 @@
-mod base; mod syntax;
+mod base; mod schema; mod syntax; mod lang;
 fn main(){
     for path in std::env::args().skip(1) {
         let text = std::fs::read_to_string(&path).unwrap();
