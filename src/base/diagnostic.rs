@@ -129,9 +129,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds a diagnostic; one that says the same at the same place as an earlier one is dropped.
+    /// Adds a diagnostic; one of the same code at the same places as an earlier one is dropped: it is the same line, read for another element
+    /// of an array.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.diagnostics.contains(&diagnostic) {
+        let same_place = |d: &Diagnostic| d.labels.iter().map(|l| l.span).eq(diagnostic.labels.iter().map(|l| l.span));
+        let same = |d: &Diagnostic| d.code == diagnostic.code && same_place(d) && (!d.labels.is_empty() || d.message == diagnostic.message);
+        if !self.diagnostics.iter().any(same) {
             self.diagnostics.push(diagnostic);
         }
     }

@@ -239,6 +239,16 @@ impl Quantity {
         Self::new(value.into(), Dimension::Bytes)
     }
 
+    /// Whole base units, rounded down.
+    pub fn whole(&self) -> i128 {
+        self.value.floor().to_integer()
+    }
+
+    /// In gigabits a second, for a rate.
+    pub fn gbps(&self) -> f64 {
+        to_f64(self.value) * 8.0 / 1e9
+    }
+
     /// The same amount, printed in `like`'s unit.
     #[must_use]
     pub fn like(mut self, like: &Quantity) -> Self {
@@ -250,6 +260,13 @@ impl Quantity {
 /// The nearest float, for a picture or a weight; never for a check.
 pub fn to_f64(value: Rational) -> f64 {
     *value.numer() as f64 / *value.denom() as f64
+}
+
+impl serde::Serialize for Quantity {
+    /// As it is written: `10.2kW`.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// A number with at most `digits` decimals and no trailing zeros.

@@ -180,12 +180,12 @@ impl Lang<'_> {
                 FrameKind::Element { parent: Some(parent), .. } if name == "parent" => {
                     return Some(Value::Selection(Rc::new(Selection::one(Entity::Object(*parent)))));
                 }
-                FrameKind::Element { object: Some(object), .. } => {
+                FrameKind::Element { object: Some(object), .. } if self.may_hold(*object, name, want) => {
                     if let Some(selection) = self.child_selection(*object, name) {
                         return Some(Value::Selection(Rc::new(selection)));
                     }
                 }
-                FrameKind::System(parts) => {
+                FrameKind::System(parts) if !matches!(want, Some(Type::Product(_))) => {
                     if let Some((first, count, array)) = parts.borrow().names.get(name).copied() {
                         let group = (first..first + count).map(Entity::Own).collect();
                         return Some(Value::Selection(Rc::new(Selection { groups: vec![group], array, single: !array })));
@@ -203,6 +203,13 @@ impl Lang<'_> {
         None
     }
 
+    /// Whether the member of that name can be what is expected: `host box : box` means the system outside.
+    fn may_hold(&self, object: super::ObjectId, name: &str, want: Option<&Type>) -> bool {
+        let kinds = wanted_kinds(want);
+        kinds.is_empty() || self.children_named(object, name).iter().any(|child| kinds.contains(&child.shape.name))
+            && !matches!(want, Some(Type::Product(_)))
+    }
+
     /// Several kinds may share a name: the expected one is meant.
     fn choose_binding(&self, found: &[Rc<Binding>], name: &str, span: Span, module: usize, want: Option<&Type>) -> Value {
         let mut candidates: Vec<(Rc<Binding>, usize)> = Vec::new();
@@ -218,6 +225,13 @@ impl Lang<'_> {
                     candidates.extend(inner.into_iter().map(|b| (b, *from)));
                 }
                 _ => candidates.push((binding.clone(), module)),
+            }
+        }
+        if candidates.len() > 1 {
+            // A cluster has no members that a path could mean: it does not compete with the rack of its name.
+            let is_cluster = |b: &Binding| matches!(&b.kind, BindingKind::Declaration(d) if d.shape.name == "cluster");
+            if want.is_none() && candidates.iter().any(|(b, _)| !is_cluster(b)) {
+                candidates.retain(|(b, _)| !is_cluster(b));
             }
         }
         if candidates.len() > 1 {

@@ -159,7 +159,12 @@ impl<'a> Lang<'a> {
         }
     }
 
+    /// Remembers a name of the user's, to report it if nothing reads it.
     fn watch(&self, binding: &Rc<Binding>) {
+        let file = binding.span.file;
+        if self.std_files.borrow().values().any(|std| *std == file) {
+            return;
+        }
         self.watched.borrow_mut().push(binding.clone());
     }
 

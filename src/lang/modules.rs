@@ -177,7 +177,7 @@ impl Lang<'_> {
             );
             return;
         }
-        if watched {
+        if watched && !module.std {
             self.watch(&binding);
         }
         module.bindings.borrow_mut().push(binding);
@@ -477,6 +477,23 @@ impl Lang<'_> {
                     .help("`cluster name { kubernetes = \"1.36\", distribution = kubeadm, … }`"),
             );
         }
+    }
+
+    /// All products of a kind: those of the standard library and the user's, which replace those of the same name.
+    pub fn products(&self, kind: &str) -> Vec<Rc<super::Product>> {
+        let mut found: std::collections::BTreeMap<Rc<str>, Rc<super::Product>> = std::collections::BTreeMap::new();
+        let of_kind = |binding: &Binding| match &binding.kind {
+            BindingKind::Declaration(d) if d.shape.name == kind => Some(d.clone()),
+            _ => None,
+        };
+        let std: Vec<Rc<Binding>> = stdlib::names().filter(|name| stdlib::is_kind(name, kind)).filter_map(|name| self.std_binding(name)).collect();
+        let own: Vec<Rc<Binding>> = (1..self.modules.borrow().len()).flat_map(|id| self.all_bindings(id)).collect();
+        for declaration in std.iter().chain(&own).filter_map(|b| of_kind(b)) {
+            if let Value::Product(product) = self.product_of(&declaration) {
+                found.insert(product.name.clone(), product);
+            }
+        }
+        found.into_values().collect()
     }
 
     /// Reads what nothing has read yet, so that a fault in it is found.

@@ -333,7 +333,7 @@ impl Lang<'_> {
     }
 
     fn inner_declaration(&self, node: &mut Node, block: &Rc<Block>, entry: &Entry, object: Option<ObjectId>) {
-        let Some(shape) = schema::kind(&block.kind.text) else { return };
+        let Some(shape) = schema::inner_kind(&block.kind.text) else { return };
         let name = block.label.as_ref().unwrap_or(&block.kind);
         if let Some(before) = node.children.iter().find(|c| c.shape.name == shape.name && c.name == name.text) {
             self.error(

@@ -52,6 +52,11 @@ pub fn find(name: &str) -> Option<Place> {
     INDEX.get(name).copied()
 }
 
+/// Whether the declaration of that name is of that kind.
+pub fn is_kind(name: &str, kind: &str) -> bool {
+    find(name).is_some_and(|(file, start, end)| FILES[file].1[start..end].lines().any(|line| line.split(' ').next() == Some(kind)))
+}
+
 /// All names.
 pub fn names() -> impl Iterator<Item = &'static str> {
     INDEX.keys().copied()

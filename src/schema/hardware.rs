@@ -51,3 +51,17 @@ const FIRMWARE: Shape = group(
         derived("numa_per_socket", Type::Int, "the system's", "NUMA nodes of one socket."),
     ],
 );
+
+/// A switch that stands in a rack by itself: the NVLink trays of a rack-scale system. Switches of fabrics are planned.
+pub const RACK_SWITCH: Shape = Shape {
+    name: "switch",
+    doc: "A switch that stands in a rack.",
+    models: Models::Product("switch", true),
+    fields: &[
+        derived("hostname", Type::String, "the path joined by `-`", "Its name."),
+        derived("position", UNITS, "packed from below", "Lowest rack unit."),
+        derived("power", POWER, "the product's", "Power of this instance."),
+    ],
+    groups: &[],
+    children: &[],
+};

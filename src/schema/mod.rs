@@ -250,6 +250,11 @@ pub const LINK: &Shape = &products::LINK;
 /// The media that a link may have.
 pub const MEDIA: &[&str] = &["pcie", "smp", "nvlink", "nvlink_c2c", "xgmi", "usb"];
 
+/// The shape of a declaration inside a rack: there a switch is an instance, not a product.
+pub fn inner_kind(name: &str) -> Option<&'static Shape> {
+    if name == "switch" { Some(&hardware::RACK_SWITCH) } else { kind(name) }
+}
+
 /// The kind of that name.
 pub fn kind(name: &str) -> Option<&'static Shape> {
     KINDS.iter().chain(DEVICE_KINDS).find(|shape| shape.name == name).copied()

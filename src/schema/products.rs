@@ -187,7 +187,7 @@ pub const CAGE: Shape = group(
     &[
         optional("connector", Type::AnyWord, "Connector."),
         default("links", Type::Int, "1", "Links."),
-        default("nics", Type::List(&Type::Device), "[]", "The NICs behind it, in the order of its ports."),
+        default("nics", Type::List(&Type::Ref(&["nic"])), "[]", "The NICs behind it, in the order of its ports."),
     ],
 );
 

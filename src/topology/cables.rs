@@ -1,0 +1,160 @@
+//! Lengths and media of links, from where their ends stand.
+
+use std::collections::HashMap;
+
+use super::ports::mode;
+use super::{End, LinkPlan, Topology};
+use crate::base::Rational;
+use crate::design::{CableModel, Design};
+
+/// Centimetres of a rack unit (EIA-310: 44.45 mm), of a rack's width and of the way between two rows.
+const UNIT: f64 = 4.445;
+const COLUMN: f64 = 60.0;
+const ROW: f64 = 240.0;
+/// Copper reach at 100 Gb/s and more where no cable says otherwise (facts/switches.yaml, media_reach_m).
+const DAC_REACH: u32 = 300;
+
+/// Sets medium, length and cable number of every link.
+pub fn measure(design: &Design, topology: &mut Topology) {
+    let lengths: Vec<f64> = topology.links.iter().map(|link| distance(design, topology, link)).collect();
+    let media = choose(design, topology, &lengths);
+    for (link, (medium, centimetres)) in topology.links.iter_mut().zip(media) {
+        link.medium = medium;
+        link.centimetres = centimetres;
+    }
+    number(topology);
+}
+
+/// Rack and lowest unit of an end.
+pub fn place(design: &Design, topology: &Topology, end: End) -> (Option<usize>, Option<i64>) {
+    match end {
+        End::Host(port) => (design.hosts[port.host as usize].rack, topology.host_units[port.host as usize]),
+        End::Switch(id, _) | End::SwitchManagement(id) => (topology.switches[id as usize].rack, topology.switches[id as usize].unit),
+        End::Pdu(rack, _) => (Some(rack as usize), Some(1)),
+    }
+}
+
+fn distance(design: &Design, topology: &Topology, link: &LinkPlan) -> f64 {
+    let slack = crate::base::quantity::to_f64(design.fabrics[link.fabric as usize].slack.value) * 100.0;
+    let ((Some(rack_a), unit_a), (Some(rack_b), unit_b)) = (place(design, topology, link.a), place(design, topology, link.b)) else {
+        return slack;
+    };
+    let (unit_a, unit_b) = (unit_a.unwrap_or(1) as f64, unit_b.unwrap_or(1) as f64);
+    if rack_a == rack_b {
+        return (unit_a - unit_b).abs() * UNIT + slack;
+    }
+    let (a, b) = (&design.racks[rack_a], &design.racks[rack_b]);
+    let across = (a.column - b.column).abs() as f64 * COLUMN + (a.row - b.row).abs() as f64 * ROW;
+    across + (a.height as f64 - unit_a + b.height as f64 - unit_b) * UNIT + slack
+}
+
+/// The physical cage at an end: links that share one are one cable or one splitter.
+fn cage_of(end: End) -> Option<(u32, u16)> {
+    if let End::Switch(id, slot) = end { Some((id, slot.cage)) } else { None }
+}
+
+fn choose(design: &Design, topology: &Topology, lengths: &[f64]) -> Vec<(&'static str, u32)> {
+    // The longest link of each cage: a splitter or a twin-port cable is copper only if all of it is in reach.
+    let mut longest: HashMap<(u32, u16), f64> = HashMap::new();
+    let mut partners: HashMap<(u32, u16), Vec<Option<(u32, u16)>>> = HashMap::new();
+    for (link, length) in topology.links.iter().zip(lengths) {
+        for (end, other) in [(link.a, link.b), (link.b, link.a)] {
+            if let Some(cage) = cage_of(end) {
+                let entry = longest.entry(cage).or_insert(0.0);
+                *entry = entry.max(*length);
+                partners.entry(cage).or_default().push(cage_of(other));
+            }
+        }
+    }
+    topology
+        .links
+        .iter()
+        .zip(lengths)
+        .map(|(link, length)| {
+            let fabric = &design.fabrics[link.fabric as usize];
+            let gigabit = link.rate <= Rational::from_integer(1_250_000_000);
+            if gigabit {
+                return ("copper", round_up(*length, 100));
+            }
+            let cages: Vec<(u32, u16)> = [link.a, link.b].into_iter().filter_map(cage_of).collect();
+            let whole = cages.iter().filter_map(|c| longest.get(c)).fold(*length, |a, b| a.max(*b));
+            let product = dac_for(&design.cables, link, topology);
+            let same_cages = cages.iter().all(|cage| {
+                let shared = links_of_cage(topology, *cage);
+                shared <= 1 || is_split(topology, *cage, link) || partners[cage].iter().all(|p| *p == partners[cage][0])
+            });
+            // A host's cage may hold two rails that end on two leaves: then no twin-port copper fits.
+            let host_twin = matches!(link.a, End::Host(port) if design.hosts[port.host as usize].system.cages.iter().any(|c| c.links > 1 && c.nics.contains(&port.device)));
+            let wants = |medium: &str| fabric.prefer.iter().any(|m| m == medium);
+            let copper = match &product {
+                Some(cable) => {
+                    let lengths: Vec<u32> = cable.lengths.iter().map(centimetres).collect();
+                    let reach = cable.reach.as_ref().map_or(DAC_REACH, centimetres);
+                    let needed = round_up(whole, 50);
+                    let fitting = if lengths.len() > 1 { lengths.into_iter().filter(|l| f64::from(*l) >= whole).min() } else { Some(needed) };
+                    fitting.filter(|l| *l <= reach)
+                }
+                None => Some(round_up(whole, 50)).filter(|l| *l <= DAC_REACH),
+            };
+            match copper {
+                Some(length) if wants("dac") && same_cages && !host_twin => ("dac", length),
+                _ if wants("fibre") || !wants("aoc") => ("fibre", round_up(*length, 100)),
+                _ => ("aoc", round_up(*length, 100)),
+            }
+        })
+        .collect()
+}
+
+fn links_of_cage(topology: &Topology, (id, cage): (u32, u16)) -> i64 {
+    topology.switches[id as usize].ports.cages[cage as usize].1.map_or(1, |m| m.links)
+}
+
+fn is_split(topology: &Topology, (id, cage): (u32, u16), link: &LinkPlan) -> bool {
+    let switch = &topology.switches[id as usize];
+    let group = switch.ports.cages[cage as usize].0;
+    mode(&switch.model, group, link.rate).is_some_and(|m| m.split)
+}
+
+/// A copper cable that can be bought for a link between two cages.
+fn dac_for<'a>(cables: &'a [CableModel], link: &LinkPlan, topology: &Topology) -> Option<&'a CableModel> {
+    let (id, cage) = cage_of(link.b)?;
+    let switch = &topology.switches[id as usize];
+    let group = &switch.model.cages[switch.ports.cages[cage as usize].0];
+    let links = links_of_cage(topology, (id, cage));
+    cables.iter().find(|c| c.medium == "dac" && c.rate.value == link.rate && Some(&c.connector) == group.connector.as_ref() && c.links == links)
+}
+
+fn centimetres(length: &crate::base::Quantity) -> u32 {
+    (crate::base::quantity::to_f64(length.value) * 100.0).round() as u32
+}
+
+fn round_up(length: f64, step: u32) -> u32 {
+    ((length - 1e-6) / f64::from(step)).ceil().max(1.0) as u32 * step
+}
+
+/// Numbers physical cables: links of one splitter or twin-port cable share a number.
+fn number(topology: &mut Topology) {
+    let mut next: HashMap<u16, u32> = HashMap::new();
+    let mut known: HashMap<(u16, u32, u16), u32> = HashMap::new();
+    for i in 0..topology.links.len() {
+        let link = &topology.links[i];
+        // A twin-port copper or a splitter hangs on one cage of the upper switch; single fibres are cables of their own.
+        let shared = match cage_of(link.b) {
+            Some(cage) if link.medium == "dac" && links_of_cage(topology, cage) > 1 => Some((link.fabric, cage.0, cage.1)),
+            Some(cage) if is_split(topology, cage, link) => Some((link.fabric, cage.0, cage.1)),
+            _ => None,
+        };
+        let next = next.entry(link.fabric).or_default();
+        let number = match shared {
+            Some(key) => *known.entry(key).or_insert_with(|| {
+                *next += 1;
+                *next
+            }),
+            None => {
+                *next += 1;
+                *next
+            }
+        };
+        topology.links[i].cable = number;
+    }
+}

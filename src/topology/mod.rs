@@ -1,0 +1,63 @@
+//! Graphs derived from the design: the devices in a host, the switches and cables of fabrics, where things stand, and their addresses.
+
+pub mod addresses;
+pub mod cables;
+pub mod devices;
+pub mod fabric;
+mod ports;
+pub mod racks;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::design::{Design, System};
+
+pub use addresses::Address;
+pub use devices::DeviceGraph;
+pub use fabric::{End, FabricPlan, Fault, LinkPlan, Switch, Tier};
+
+/// Everything that follows from the design by planning.
+#[derive(Debug, Default)]
+pub struct Topology {
+    /// A plan for each fabric, in design order.
+    pub fabrics: Vec<FabricPlan>,
+    /// All switches of all fabrics.
+    pub switches: Vec<Switch>,
+    /// All links, a row of cables.csv each.
+    pub links: Vec<LinkPlan>,
+    /// The lowest unit of each host.
+    pub host_units: Vec<Option<i64>>,
+    /// Racks in which things do not fit.
+    pub rack_faults: Vec<racks::RackFault>,
+    /// All addresses of hosts and switches.
+    pub addresses: Vec<Address>,
+    /// Networks whose range is too small: network, needed, available.
+    pub address_faults: Vec<(usize, usize, usize)>,
+    graphs: HashMap<usize, DeviceGraph>,
+}
+
+impl Topology {
+    /// Plans a design.
+    pub fn plan(design: &Design) -> Self {
+        let mut topology = Topology::default();
+        for host in &design.hosts {
+            let key = Arc::as_ptr(&host.system) as usize;
+            topology.graphs.entry(key).or_insert_with(|| DeviceGraph::new(&host.system));
+        }
+        fabric::plan_all(design, &mut topology);
+        racks::place(design, &mut topology);
+        cables::measure(design, &mut topology);
+        addresses::assign(design, &mut topology);
+        topology
+    }
+
+    /// The device graph of a system of the design.
+    pub fn graph(&self, system: &Arc<System>) -> Option<&DeviceGraph> {
+        self.graphs.get(&(Arc::as_ptr(system) as usize))
+    }
+
+    /// The number of leaves a unit has in a fabric, if it groups hosts into units; and the unit of each host.
+    pub fn unit_of(&self, fabric: usize, host: usize) -> Option<usize> {
+        self.fabrics.get(fabric)?.unit_of_host.get(&(host as u32)).map(|u| *u as usize)
+    }
+}
