@@ -58,8 +58,7 @@ impl SourceMap {
     /// Adds a text under a name and gives its number.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
         let text = text.into();
-        let line_starts =
-            std::iter::once(0).chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1)).collect();
+        let line_starts = std::iter::once(0).chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1)).collect();
         self.files.push(Source { name: name.into(), text, line_starts });
         FileId(self.files.len() as u32 - 1)
     }

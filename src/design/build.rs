@@ -221,7 +221,13 @@ impl<'l> Builder<'_, 'l> {
             collect_spans(node, "", &mut fields);
             Arc::new(fields)
         });
-        At { source: object.source(), head: object.head, whole: object.whole, fields: fields.clone(), docs: object.docs.iter().cloned().collect::<Vec<_>>().into() }
+        At {
+            source: object.source(),
+            head: object.head,
+            whole: object.whole,
+            fields: fields.clone(),
+            docs: object.docs.iter().cloned().collect::<Vec<_>>().into(),
+        }
     }
 
     fn design(&self) -> Design {
@@ -401,6 +407,7 @@ impl<'l> Builder<'_, 'l> {
 
     fn fabric(&self, o: &Object, r: &Reader<'_, '_>, at: At) -> Fabric {
         let kind = o.model.map_or("", |m| m.name).to_owned();
+        self.require_of_fabric(r, &at, &kind);
         let mut management = false;
         let attach = self.ports(r.list("attach"), &mut management);
         let manager = r.group("manager").map_or_else(Vec::new, |m| self.ports(m.list("attach"), &mut false));
@@ -456,6 +463,30 @@ impl<'l> Builder<'_, 'l> {
         }
     }
 
+    /// A fabric that is planned says its shape, its leaves and where its switches stand.
+    fn require_of_fabric(&self, r: &Reader<'_, '_>, at: &At, kind: &str) {
+        if r.node.broken || matches!(kind, "nvlink" | "managed" | "") {
+            return;
+        }
+        let mut missing: Vec<&str> = Vec::new();
+        if r.node.group("topology").is_none() {
+            missing.push("topology : leaf_spine");
+        }
+        missing.extend(["leaf", "racks"].into_iter().filter(|f| !r.node.fields.contains_key(f)));
+        if missing.is_empty() {
+            return;
+        }
+        r.sound.set(false);
+        let names: Vec<String> = missing.iter().map(|m| format!("`{}`", m.split(' ').next().unwrap_or(m))).collect();
+        let all = crate::base::names::list_of(&names, "and");
+        let forms: Vec<String> = missing.iter().map(|m| if m.contains(':') { (*m).to_owned() } else { format!("{m} = …") }).collect();
+        self.lang.error(
+            Diagnostic::error("AIC0108", format!("fabric {} needs {all}", at.source.trim_start_matches("fabric.")))
+                .at(at.head, format!("without {all}"))
+                .help(format!("add `{}`", forms.join("`, `"))),
+        );
+    }
+
     fn network(&self, o: &Object, r: &Reader<'_, '_>, at: At) -> Network {
         let fabric = self.index_of(r.entity("fabric"));
         if fabric.is_none() {
@@ -487,7 +518,9 @@ impl<'l> Builder<'_, 'l> {
         let hosts = self.indices(r.entities("hosts"));
         if !managed && r.value("hosts").is_none() && r.sound.get() {
             self.lang.error(
-                Diagnostic::error("AIC0108", "the control plane needs `hosts`").at(at.head, "without `hosts`").help("`hosts = …`, or `control_plane : managed` on a cloud"),
+                Diagnostic::error("AIC0108", "the control plane needs `hosts`")
+                    .at(at.head, "without `hosts`")
+                    .help("`hosts = …`, or `control_plane : managed` on a cloud"),
             );
             r.sound.set(false);
         }
@@ -734,7 +767,11 @@ impl<'l> Builder<'_, 'l> {
             form: r.text_opt("form").unwrap_or_default(),
             parallel,
             checkpoint,
-            ports: r.groups("port").iter().map(|p| ServedPort { name: p.label().replace('_', "-"), number: p.int("number"), health: p.text_opt("health") }).collect(),
+            ports: r
+                .groups("port")
+                .iter()
+                .map(|p| ServedPort { name: p.label().replace('_', "-"), number: p.int("number"), health: p.text_opt("health") })
+                .collect(),
             autoscale: r
                 .groups("autoscale")
                 .iter()

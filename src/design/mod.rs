@@ -586,10 +586,15 @@ pub struct Parallel {
 }
 
 impl Parallel {
-    /// GPUs it takes: expert parallelism shares the data-parallel GPUs where it divides them.
-    pub fn gpus(&self) -> i64 {
-        let base = self.tensor.saturating_mul(self.pipeline).saturating_mul(self.data).saturating_mul(self.context);
-        if self.expert > 1 && self.data % self.expert != 0 { base.saturating_mul(self.expert) } else { base }
+    /// The product of all degrees but `expert`.
+    pub fn dense(&self) -> i64 {
+        self.tensor.saturating_mul(self.pipeline).saturating_mul(self.data).saturating_mul(self.context)
+    }
+
+    /// Whether the degrees fit that many GPUs: as their product, or without `expert` where it divides `data`.
+    pub fn fits(&self, gpus: i64) -> bool {
+        let dense = self.dense();
+        dense.saturating_mul(self.expert) == gpus || self.expert > 1 && self.data % self.expert == 0 && dense == gpus
     }
 }
 

@@ -65,7 +65,10 @@ impl Lang<'_> {
                 value if value.is_quiet() => value,
                 _ => {
                     self.error(
-                        Diagnostic::error("AIC0202", format!("{name} is no function")).at(function.span, "called here").at(binding.span, "declared here").help("leave out the parentheses"),
+                        Diagnostic::error("AIC0202", format!("{name} is no function"))
+                            .at(function.span, "called here")
+                            .at(binding.span, "declared here")
+                            .help("leave out the parentheses"),
                     );
                     Value::Poison
                 }
@@ -98,10 +101,17 @@ impl Lang<'_> {
     fn call_own(&self, function: &Rc<Function>, arguments: &[Expr], span: Span, env: &Env, home: &Env) -> Value {
         if arguments.len() != function.parameters.len() {
             self.error(
-                Diagnostic::error("AIC0202", format!("{} takes {}, {} given", function.name.text, crate::base::names::count_of(function.parameters.len(), "argument"), arguments.len()))
-                    .at(span, "called here")
-                    .at(function.name.span, "declared here")
-                    .help(format!("`{}({})`", function.name.text, function.parameters.iter().map(|(n, _)| &*n.text).collect::<Vec<_>>().join(", "))),
+                Diagnostic::error(
+                    "AIC0202",
+                    format!("{} takes {}, {} given", function.name.text, crate::base::names::count_of(function.parameters.len(), "argument"), arguments.len()),
+                )
+                .at(span, "called here")
+                .at(function.name.span, "declared here")
+                .help(format!(
+                    "`{}({})`",
+                    function.name.text,
+                    function.parameters.iter().map(|(n, _)| &*n.text).collect::<Vec<_>>().join(", ")
+                )),
             );
             return Value::Poison;
         }
@@ -226,9 +236,7 @@ fn add(a: &Value, b: &Value) -> Option<Value> {
         (Value::Quantity(a), Value::Quantity(b)) if a.dimension == b.dimension => {
             arithmetic(a.value, '+', b.value).ok().map(|value| Value::Quantity(Quantity { value, ..*a }))
         }
-        (a, b) if !matches!(a, Value::Quantity(_)) && !matches!(b, Value::Quantity(_)) => {
-            arithmetic(a.number()?, '+', b.number()?).ok().map(Value::Float)
-        }
+        (a, b) if !matches!(a, Value::Quantity(_)) && !matches!(b, Value::Quantity(_)) => arithmetic(a.number()?, '+', b.number()?).ok().map(Value::Float),
         _ => None,
     }
 }

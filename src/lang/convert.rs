@@ -74,11 +74,9 @@ impl Lang<'_> {
             (Type::Record(shape), Value::Record(record)) => {
                 let mut entries = Vec::new();
                 self.flatten(&record.items, &record.env, &mut 0, false, &mut entries);
-                let spec =
-                    NodeSpec { shape, model: None, model_span: None, head: span, path: shape.name.into(), label: None, count: None, object: None };
+                let spec = NodeSpec { shape, model: None, model_span: None, head: span, path: shape.name.into(), label: None, count: None, object: None };
                 let node = self.node(spec, &entries);
-                let fields: Vec<(Rc<str>, Value)> =
-                    shape.fields.iter().filter_map(|f| Some((f.name.into(), self.field(&node, f.name)?))).collect();
+                let fields: Vec<(Rc<str>, Value)> = shape.fields.iter().filter_map(|f| Some((f.name.into(), self.field(&node, f.name)?))).collect();
                 if fields.iter().any(|(_, v)| v.is_quiet()) { Value::Poison } else { Value::Map(Rc::new(fields)) }
             }
             (Type::List(element), value) => self.convert_list(element, value, span),
@@ -94,7 +92,11 @@ impl Lang<'_> {
                 let mut out = Vec::new();
                 for inner in list.iter() {
                     // A list of selections is one flat list.
-                    match self.convert(inner.clone(), if matches!(inner, Value::Selection(_) | Value::Range(..)) { intern_type(Type::List(element)) } else { element }, span) {
+                    match self.convert(
+                        inner.clone(),
+                        if matches!(inner, Value::Selection(_) | Value::Range(..)) { intern_type(Type::List(element)) } else { element },
+                        span,
+                    ) {
                         Value::List(inner) => out.extend(inner.iter().cloned()),
                         value if value.is_quiet() => return value,
                         value => out.push(value),
@@ -156,8 +158,9 @@ impl Lang<'_> {
             Type::Port => "NICs or ports of hosts (GPUs for nvlink)".to_owned(),
             other => format!("a {}", other.text()),
         };
-        let mut diagnostic = Diagnostic::error("AIC0202", format!("{expected} {} expected, {name} is a {kind}", if matches!(ty, Type::Port) { "are" } else { "is" }))
-            .at(span, format!("a {kind}"));
+        let mut diagnostic =
+            Diagnostic::error("AIC0202", format!("{expected} {} expected, {name} is a {kind}", if matches!(ty, Type::Port) { "are" } else { "is" }))
+                .at(span, format!("a {kind}"));
         diagnostic = match (ty, kind) {
             (Type::Port, "host") => diagnostic.help("name a NIC of the hosts: `train.h100.rail`"),
             (Type::Ref(["host"]), "rack") => diagnostic.help("name the hosts in the rack: `rack.host`"),
@@ -178,7 +181,8 @@ impl Lang<'_> {
     }
 
     fn version(&self, text: Rc<str>, span: Span) -> Value {
-        let sound = !text.is_empty() && text.trim_start_matches('v').split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'))
+        let sound = !text.is_empty()
+            && text.trim_start_matches('v').split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'))
             && text.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
         if sound { Value::Text(text) } else { self.bad_text(&text, "a version", "`\"1.36\"`", span) }
     }
@@ -226,7 +230,10 @@ impl Lang<'_> {
             let text = &map.get(span.file).text;
             let before = text.get(..span.start as usize).unwrap_or("");
             let line = before.rsplit(['\n', ',', '{', '(']).next().unwrap_or("");
-            line.split_once('=').map(|(name, rest)| (name.trim().to_owned(), rest.trim().is_empty())).filter(|(n, empty)| *empty && n.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).map(|(n, _)| n)
+            line.split_once('=')
+                .map(|(name, rest)| (name.trim().to_owned(), rest.trim().is_empty()))
+                .filter(|(n, empty)| *empty && n.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+                .map(|(n, _)| n)
         };
         let map = self.map.borrow();
         let written = map.text(span).to_owned();
@@ -240,7 +247,9 @@ impl Lang<'_> {
         // `44kB` for a power: the same number with the unit that was meant.
         if let (Type::Quantity(dimension), Value::Quantity(q)) = (ty, value)
             && let Some(unit) = q.unit
-            && let Some(meant) = crate::base::quantity::UNITS.iter().find(|u| u.dimension == *dimension && u.name.chars().next() == unit.name.chars().next() && u.name.len() == unit.name.len())
+            && let Some(meant) = crate::base::quantity::UNITS
+                .iter()
+                .find(|u| u.dimension == *dimension && u.name.chars().next() == unit.name.chars().next() && u.name.len() == unit.name.len())
         {
             let number = written.trim_end_matches(unit.name).to_owned();
             diagnostic = diagnostic.help(format!("{number}{}", meant.name)).fix(span, format!("{number}{}", meant.name));
@@ -284,7 +293,12 @@ impl Lang<'_> {
                     known.extend(Dimension::ALL.iter().map(|d| d.type_name().to_owned()));
                     known.extend(kinds.map(|(capital, _)| capital));
                     let words: Vec<&str> = known.iter().map(String::as_str).collect();
-                    self.error(suggest(Diagnostic::error("AIC0209", format!("there is no type `{}`", name.text)).at(name.span, "here"), name.span, &name.text, &words));
+                    self.error(suggest(
+                        Diagnostic::error("AIC0209", format!("there is no type `{}`", name.text)).at(name.span, "here"),
+                        name.span,
+                        &name.text,
+                        &words,
+                    ));
                 }
                 found
             }

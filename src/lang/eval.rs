@@ -206,8 +206,7 @@ impl Lang<'_> {
     /// Whether the member of that name can be what is expected: `host box : box` means the system outside.
     fn may_hold(&self, object: super::ObjectId, name: &str, want: Option<&Type>) -> bool {
         let kinds = wanted_kinds(want);
-        kinds.is_empty() || self.children_named(object, name).iter().any(|child| kinds.contains(&child.shape.name))
-            && !matches!(want, Some(Type::Product(_)))
+        kinds.is_empty() || self.children_named(object, name).iter().any(|child| kinds.contains(&child.shape.name)) && !matches!(want, Some(Type::Product(_)))
     }
 
     /// Several kinds may share a name: the expected one is meant.
@@ -236,18 +235,16 @@ impl Lang<'_> {
         }
         if candidates.len() > 1 {
             let kinds = wanted_kinds(want);
-            let fitting: Vec<_> = candidates
-                .iter()
-                .filter(|(b, _)| matches!(&b.kind, BindingKind::Declaration(d) if kinds.contains(&d.shape.name)))
-                .cloned()
-                .collect();
+            let fitting: Vec<_> =
+                candidates.iter().filter(|(b, _)| matches!(&b.kind, BindingKind::Declaration(d) if kinds.contains(&d.shape.name))).cloned().collect();
             if !fitting.is_empty() {
                 candidates = fitting;
             } else if candidates.iter().any(|(b, _)| matches!(b.kind, BindingKind::Poison)) {
                 return Value::Poison;
             } else {
                 let what: Vec<String> = candidates.iter().map(|(b, _)| binding_phrase(b)).collect();
-                let mut diagnostic = Diagnostic::error("AIC0109", format!("`{name}` may be {}", crate::base::names::list_of(&what, "or"))).at(span, "which one?");
+                let mut diagnostic =
+                    Diagnostic::error("AIC0109", format!("`{name}` may be {}", crate::base::names::list_of(&what, "or"))).at(span, "which one?");
                 for (binding, _) in &candidates {
                     diagnostic = diagnostic.at(binding.span, binding_phrase(binding));
                 }
@@ -264,7 +261,12 @@ impl Lang<'_> {
             let target = self.modules.borrow()[module].clone();
             let words: Vec<String> = self.all_bindings(module).iter().map(|b| b.name.to_string()).collect();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            self.error(suggest(Diagnostic::error("AIC0101", format!("{}.aic declares no `{name}`", target.name.replace('.', "/"))).at(span, "here"), span, name, &words));
+            self.error(suggest(
+                Diagnostic::error("AIC0101", format!("{}.aic declares no `{name}`", target.name.replace('.', "/"))).at(span, "here"),
+                span,
+                name,
+                &words,
+            ));
         }
     }
 
@@ -524,7 +526,9 @@ impl Lang<'_> {
             }
             (Value::Ip(a), Value::Ip(b)) if inclusive && a.is_ipv4() == b.is_ipv4() => {
                 if a > b {
-                    self.error(Diagnostic::error("AIC0204", format!("the range {a}..={b} ends before it begins")).at(span, "here").help(format!("`{b}..={a}`")));
+                    self.error(
+                        Diagnostic::error("AIC0204", format!("the range {a}..={b} ends before it begins")).at(span, "here").help(format!("`{b}..={a}`")),
+                    );
                     return Value::Poison;
                 }
                 Value::IpRange(*a, *b)
@@ -592,11 +596,14 @@ impl Lang<'_> {
                 let list = matches!(a, Value::List(_)) != matches!(b, Value::List(_));
                 let help = if list { "reduce the list first: `all`, `any`, `min`, `max`, `sum`, `count`" } else { "compare values of one type" };
                 self.error(
-                    Diagnostic::error(if dimension(a).is_some() && dimension(b).is_some() { "AIC0203" } else { "AIC0202" }, format!("{} does not compare with {}", a.phrase(), b.phrase()))
-                        .at(place, format!("`{}`", operator.text()))
-                        .at(left.span, a.phrase())
-                        .at(right.span, b.phrase())
-                        .help(help),
+                    Diagnostic::error(
+                        if dimension(a).is_some() && dimension(b).is_some() { "AIC0203" } else { "AIC0202" },
+                        format!("{} does not compare with {}", a.phrase(), b.phrase()),
+                    )
+                    .at(place, format!("`{}`", operator.text()))
+                    .at(left.span, a.phrase())
+                    .at(right.span, b.phrase())
+                    .help(help),
                 );
                 Value::Poison
             }
@@ -683,7 +690,8 @@ impl Lang<'_> {
                     Value::Bool(true) => {}
                     Value::Bool(false) => {
                         let text = message.as_ref().and_then(|m| self.eval(m, &entry.env, None).text());
-                        let mut diagnostic = Diagnostic::error("AIC0120", text.unwrap_or_else(|| "this assert does not hold".into())).at(condition.span, "this is false");
+                        let mut diagnostic =
+                            Diagnostic::error("AIC0120", text.unwrap_or_else(|| "this assert does not hold".into())).at(condition.span, "this is false");
                         if let ExprKind::Binary(_, a, b, _) = &*condition.kind {
                             for side in [a, b] {
                                 if let Some(value) = self.eval(side, &entry.env, None).text()
@@ -697,7 +705,9 @@ impl Lang<'_> {
                     }
                     value if value.is_quiet() => {}
                     other => self.error(
-                        Diagnostic::error("AIC0202", format!("an assert is true or false; this is {}", other.phrase())).at(condition.span, "here").help("compare it"),
+                        Diagnostic::error("AIC0202", format!("an assert is true or false; this is {}", other.phrase()))
+                            .at(condition.span, "here")
+                            .help("compare it"),
                     ),
                 }
             }
@@ -752,9 +762,7 @@ impl Lang<'_> {
                     map.push((key.text.clone(), value));
                 }
                 ItemKind::Broken { .. } => {}
-                _ => self.error(
-                    Diagnostic::error("AIC0003", "a map holds `key = value` only").at(entry.item().span, "here").help("`\"KEY\" = \"value\"`"),
-                ),
+                _ => self.error(Diagnostic::error("AIC0003", "a map holds `key = value` only").at(entry.item().span, "here").help("`\"KEY\" = \"value\"`")),
             }
         }
         Value::Map(Rc::new(map))

@@ -204,7 +204,9 @@ impl<'a> Lang<'a> {
                     _ => "let",
                 };
                 self.error(
-                    Diagnostic::warning("AIC0107", format!("{what} {} is never used", binding.name)).at(span, "here").help("delete it, or begin its name with `_`"),
+                    Diagnostic::warning("AIC0107", format!("{what} {} is never used", binding.name))
+                        .at(span, "here")
+                        .help("delete it, or begin its name with `_`"),
                 );
             }
         }

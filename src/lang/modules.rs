@@ -108,7 +108,9 @@ impl Lang<'_> {
             ItemKind::Block(block) => {
                 let Some(shape) = schema::KINDS.iter().find(|k| k.name == &*block.kind.text).copied() else {
                     let kinds: Vec<&str> = schema::KINDS.iter().map(|k| k.name).collect();
-                    let stray = kinds.iter().find(|k| schema::kind(k).is_some_and(|k| k.field(None, &block.kind.text).is_some() || k.group(None, &block.kind.text).is_some()));
+                    let stray = kinds
+                        .iter()
+                        .find(|k| schema::kind(k).is_some_and(|k| k.field(None, &block.kind.text).is_some() || k.group(None, &block.kind.text).is_some()));
                     let mut diagnostic = suggest(
                         Diagnostic::error("AIC0106", format!("a file has no `{}`", block.kind.text)).at(block.kind.span, "not a kind of declaration"),
                         block.kind.span,
@@ -280,9 +282,9 @@ impl Lang<'_> {
                     target.given.borrow_mut().push((key.clone(), value.clone(), env.clone()));
                 }
                 ItemKind::Broken { .. } => {}
-                _ => self.error(
-                    Diagnostic::error("AIC0003", "only `parameter = value` stands here").at(item.span, "here").help("`use module { name = value }`"),
-                ),
+                _ => {
+                    self.error(Diagnostic::error("AIC0003", "only `parameter = value` stands here").at(item.span, "here").help("`use module { name = value }`"))
+                }
             }
         }
     }
@@ -381,7 +383,11 @@ impl Lang<'_> {
             (Some(default), Some(ty)) => self.checked(default, &env, ty),
             (Some(default), None) => self.eval(default, &env, None),
             (None, _) => {
-                let how = if module.name.is_empty() { format!("`--set {key}=…`") } else { format!("`use {} {{ {} = … }}` in the entry file, or `--set {key}=…`", module.name, binding.name) };
+                let how = if module.name.is_empty() {
+                    format!("`--set {key}=…`")
+                } else {
+                    format!("`use {} {{ {} = … }}` in the entry file, or `--set {key}=…`", module.name, binding.name)
+                };
                 self.error(Diagnostic::error("AIC0118", format!("parameter {key} has no value")).at(binding.span, "declared here without a default").help(how));
                 Value::Poison
             }

@@ -133,7 +133,7 @@ impl Node {
 }
 
 /// What a body is to become.
-pub struct NodeSpec {
+pub(crate) struct NodeSpec {
     pub shape: &'static Shape,
     pub model: Option<&'static Model>,
     pub model_span: Option<Span>,
@@ -209,9 +209,7 @@ impl Lang<'_> {
         let mut current = env.clone();
         for binding in self.let_bindings(items, env) {
             let rebound = match &binding.kind {
-                BindingKind::Let { ty, value, .. } => {
-                    BindingKind::Let { ty: ty.clone(), value: value.clone(), env: current.clone(), lazy: Lazy::default() }
-                }
+                BindingKind::Let { ty, value, .. } => BindingKind::Let { ty: ty.clone(), value: value.clone(), env: current.clone(), lazy: Lazy::default() },
                 _ => BindingKind::Poison,
             };
             let binding =
@@ -248,10 +246,22 @@ impl Lang<'_> {
     }
 
     /// Sorts entries by the schema.
-    pub fn node(&self, spec: NodeSpec, entries: &[Entry]) -> Rc<Node> {
+    pub(crate) fn node(&self, spec: NodeSpec, entries: &[Entry]) -> Rc<Node> {
         let NodeSpec { shape, model, model_span, head, path, label, count, object } = spec;
-        let mut node =
-            Node { shape, model, model_span, head, path, label, count, fields: BTreeMap::new(), groups: Vec::new(), children: Vec::new(), asserts: Vec::new(), broken: false };
+        let mut node = Node {
+            shape,
+            model,
+            model_span,
+            head,
+            path,
+            label,
+            count,
+            fields: BTreeMap::new(),
+            groups: Vec::new(),
+            children: Vec::new(),
+            asserts: Vec::new(),
+            broken: false,
+        };
         let mut gathered: Vec<Gathered> = Vec::new();
         for entry in entries {
             let item = entry.item();
@@ -361,14 +371,8 @@ impl Lang<'_> {
     fn block_as_field(&self, node: &mut Node, field: &'static Field, block: &Rc<Block>, entry: &Entry) {
         if let (Type::Map(_), Some(body), None, None) = (field.ty, &block.body, &block.label, &block.model) {
             let entries = self.entries(Some(body), &entry.env);
-            let slot = Slot {
-                field,
-                source: SlotSource::Entries(entries),
-                span: entry.item().span,
-                value_span: body.span,
-                layer: entry.layer,
-                lazy: Lazy::default(),
-            };
+            let slot =
+                Slot { field, source: SlotSource::Entries(entries), span: entry.item().span, value_span: body.span, layer: entry.layer, lazy: Lazy::default() };
             self.put_slot(node, slot);
             return;
         }
@@ -428,7 +432,8 @@ impl Lang<'_> {
                         continue;
                     }
                     // A group of another model replaces; one without a model takes the model that is there.
-                    let other = merged.last().and_then(|(last, _)| Some((last.model.as_ref()?.last()?.text.clone(), block.model.as_ref()?.last()?.text.clone())));
+                    let other =
+                        merged.last().and_then(|(last, _)| Some((last.model.as_ref()?.last()?.text.clone(), block.model.as_ref()?.last()?.text.clone())));
                     if other.is_some_and(|(a, b)| a != b) {
                         merged.clear();
                     }
@@ -450,10 +455,13 @@ impl Lang<'_> {
                     match kept.iter_mut().find(|(b, _)| label(b) == label(&block)) {
                         Some(before) if before.1.layer != entry.layer => *before = (block, entry),
                         Some((before, _)) => self.error(
-                            Diagnostic::error("AIC0102", format!("{} {} of {} is declared twice", group.shape.name, label(&block).as_deref().unwrap_or(""), describe(node)))
-                                .at(block.head, "again here")
-                                .at(before.head, "first here")
-                                .help("give one of them another name"),
+                            Diagnostic::error(
+                                "AIC0102",
+                                format!("{} {} of {} is declared twice", group.shape.name, label(&block).as_deref().unwrap_or(""), describe(node)),
+                            )
+                            .at(block.head, "again here")
+                            .at(before.head, "first here")
+                            .help("give one of them another name"),
                         ),
                         None => kept.push((block, entry)),
                     }
@@ -545,11 +553,7 @@ impl Lang<'_> {
                 Err(())
             }
             (Models::None, Some(name)) => {
-                self.error(
-                    Diagnostic::error("AIC0113", format!("{} has no models", path.replace('.', " ")))
-                        .at(name.span, "a model")
-                        .help("delete `: …`"),
-                );
+                self.error(Diagnostic::error("AIC0113", format!("{} has no models", path.replace('.', " "))).at(name.span, "a model").help("delete `: …`"));
                 Err(())
             }
             _ => Ok(None),
@@ -605,11 +609,8 @@ pub fn describe(node: &Node) -> String {
 
 fn other_models(node: &Node, word: &str) -> Option<String> {
     let Models::Choice(models, _) = node.shape.models else { return None };
-    let having: Vec<&str> = models
-        .iter()
-        .filter(|m| m.fields.iter().any(|f| f.name == word) || m.groups.iter().any(|g| g.shape.name == word))
-        .map(|m| m.name)
-        .collect();
+    let having: Vec<&str> =
+        models.iter().filter(|m| m.fields.iter().any(|f| f.name == word) || m.groups.iter().any(|g| g.shape.name == word)).map(|m| m.name).collect();
     (!having.is_empty()).then(|| having.join("`, `: "))
 }
 

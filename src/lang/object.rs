@@ -195,8 +195,7 @@ impl Lang<'_> {
         }
         let path = format!("{}.{}", object.shape.name, object.path);
         let path = if *object.name == *object.shape.name { object.shape.name.to_owned() } else { path };
-        let spec =
-            NodeSpec { shape: object.shape, model: object.model, model_span: None, head: object.head, path, label: None, count: None, object: Some(id) };
+        let spec = NodeSpec { shape: object.shape, model: object.model, model_span: None, head: object.head, path, label: None, count: None, object: Some(id) };
         let node = if object.broken { self.broken_node(spec) } else { self.node(spec, &entries) };
         object.busy.set(false);
         let _ = object.node.set(node.clone());
@@ -356,7 +355,8 @@ impl Lang<'_> {
         let kind = schema::kind(&block.kind.text).map_or("device", |k| k.name);
         let env = entry.env.with(FrameKind::Element { index: index.map(i64::from), object: None, parent: None });
         let items: Rc<[Item]> = block.body.as_ref().map_or_else(|| Rc::from([]), |b| b.items.clone());
-        let spec = |shape| NodeSpec { shape, model: None, model_span: None, head: block.head, path: format!("{kind}.{name}"), label: None, count: None, object: None };
+        let spec =
+            |shape| NodeSpec { shape, model: None, model_span: None, head: block.head, path: format!("{kind}.{name}"), label: None, count: None, object: None };
         if !schema::PRODUCTS.contains(&kind) {
             let shape = schema::DEVICE_KINDS.iter().find(|s| s.name == kind).copied().unwrap_or(schema::LINK);
             let mut entries = Vec::new();
@@ -438,14 +438,22 @@ impl Lang<'_> {
                         match entity {
                             Entity::Own(device) => out.push(device),
                             _ => {
-                                self.error(Diagnostic::error("AIC0202", "a link joins devices of its system").at(expr.span, "not a device of it").help("name a `cpu`, `gpu`, `nic`, `disk`, `bridge` or `nvswitch` of the system"));
+                                self.error(
+                                    Diagnostic::error("AIC0202", "a link joins devices of its system")
+                                        .at(expr.span, "not a device of it")
+                                        .help("name a `cpu`, `gpu`, `nic`, `disk`, `bridge` or `nvswitch` of the system"),
+                                );
                                 return Vec::new();
                             }
                         }
                     }
                 }
                 value if value.is_quiet() => {}
-                other => self.error(Diagnostic::error("AIC0202", format!("a link joins devices, not {}", other.phrase())).at(expr.span, "here").help("name devices of the system")),
+                other => self.error(
+                    Diagnostic::error("AIC0202", format!("a link joins devices, not {}", other.phrase()))
+                        .at(expr.span, "here")
+                        .help("name devices of the system"),
+                ),
             }
         }
         out
@@ -482,9 +490,7 @@ impl Lang<'_> {
 
     /// How a message and a hole call it.
     pub fn entity_name(&self, entity: Entity) -> String {
-        let device = |host, device: u16| {
-            self.device(host, device, |d| d.index.map_or(d.name.to_string(), |i| format!("{}[{i}]", d.name))).unwrap_or_default()
-        };
+        let device = |host, device: u16| self.device(host, device, |d| d.index.map_or(d.name.to_string(), |i| format!("{}[{i}]", d.name))).unwrap_or_default();
         match entity {
             Entity::Object(id) => self.object(id).hyphenated.clone(),
             Entity::Device(host, d) => format!("{}.{}", self.object(host).path, device(host, d)),

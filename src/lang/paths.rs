@@ -28,15 +28,22 @@ impl Lang<'_> {
                 let hosts: Vec<Entity> = self.objects_of("host").iter().map(|h| Entity::Object(h.id)).collect();
                 let with: Vec<Entity> = hosts.into_iter().filter(|h| !matches!(self.step(*h, &member.text, member.span), Step::Missing)).collect();
                 if with.is_empty() {
-                    self.error(Diagnostic::error("AIC0103", format!("no host has a `{}`", member.text)).at(member.span, "here").help("`all.management` names the management ports"));
+                    self.error(
+                        Diagnostic::error("AIC0103", format!("no host has a `{}`", member.text))
+                            .at(member.span, "here")
+                            .help("`all.management` names the management ports"),
+                    );
                     return Value::Poison;
                 }
                 self.select(&Selection { groups: vec![with], array: true, single: false }, member, base.span)
             }
             Value::List(list) => {
-                let entities: Vec<Entity> = list.iter().filter_map(|v| if let Value::Selection(s) = v { Some(s.flat().collect::<Vec<_>>()) } else { None }).flatten().collect();
+                let entities: Vec<Entity> =
+                    list.iter().filter_map(|v| if let Value::Selection(s) = v { Some(s.flat().collect::<Vec<_>>()) } else { None }).flatten().collect();
                 if entities.is_empty() {
-                    self.error(Diagnostic::error("AIC0103", format!("a list has no `{}`", member.text)).at(member.span, "here").help("a list has elements: `list[0]`"));
+                    self.error(
+                        Diagnostic::error("AIC0103", format!("a list has no `{}`", member.text)).at(member.span, "here").help("a list has elements: `list[0]`"),
+                    );
                     return Value::Poison;
                 }
                 self.select(&Selection { groups: vec![entities], array: true, single: false }, member, base.span)
@@ -46,7 +53,9 @@ impl Lang<'_> {
                 let module = env.module_id();
                 let found = self.module_bindings(module, &member.text);
                 if found.is_empty() {
-                    self.error(Diagnostic::error("AIC0101", format!("there is no {kind} `{}`", member.text)).at(member.span, "here").help("its name as declared"));
+                    self.error(
+                        Diagnostic::error("AIC0101", format!("there is no {kind} `{}`", member.text)).at(member.span, "here").help("its name as declared"),
+                    );
                     return Value::Poison;
                 }
                 let expr = Expr { span: member.span, kind: Rc::new(crate::syntax::ast::ExprKind::Name(member.text.clone())) };
@@ -71,7 +80,11 @@ impl Lang<'_> {
                 match found {
                     Some((value, env)) => self.eval(&value, &env, want),
                     None => {
-                        self.error(Diagnostic::error("AIC0103", format!("the record has no `{}`", member.text)).at(member.span, "here").help("its fields stand where it is written"));
+                        self.error(
+                            Diagnostic::error("AIC0103", format!("the record has no `{}`", member.text))
+                                .at(member.span, "here")
+                                .help("its fields stand where it is written"),
+                        );
                         Value::Poison
                     }
                 }
@@ -79,7 +92,10 @@ impl Lang<'_> {
             value if value.is_quiet() => value,
             other => {
                 self.error(
-                    Diagnostic::error("AIC0103", format!("{} has no `{}`", other.phrase(), member.text)).at(member.span, "here").at(base.span, other.phrase()).help("only declarations, products and records have members"),
+                    Diagnostic::error("AIC0103", format!("{} has no `{}`", other.phrase(), member.text))
+                        .at(member.span, "here")
+                        .at(base.span, other.phrase())
+                        .help("only declarations, products and records have members"),
                 );
                 let _ = span;
                 Value::Poison
@@ -110,7 +126,9 @@ impl Lang<'_> {
                 return Value::Poison;
             }
             self.error(
-                Diagnostic::error("AIC0105", format!("`{}` selects nothing", self.map.borrow().text(base.to(member.span)))).at(base.to(member.span), "no element here").help("a path must name something"),
+                Diagnostic::error("AIC0105", format!("`{}` selects nothing", self.map.borrow().text(base.to(member.span))))
+                    .at(base.to(member.span), "no element here")
+                    .help("a path must name something"),
             );
             return Value::Poison;
         }
@@ -155,7 +173,9 @@ impl Lang<'_> {
                 let node = self.node_of(id);
                 let Some((_, group)) = node.groups.get(part as usize) else { return Step::Missing };
                 match group.shape.field(group.model, name) {
-                    Some(field) if field.need == Need::Computed => Step::Value(self.planned_value(id, None, &format!("{}.{name}", group.label.as_deref().unwrap_or("")), span)),
+                    Some(field) if field.need == Need::Computed => {
+                        Step::Value(self.planned_value(id, None, &format!("{}.{name}", group.label.as_deref().unwrap_or("")), span))
+                    }
                     Some(_) => Step::Value(self.field(group, name).unwrap_or(Value::Unknown)),
                     None => Step::Missing,
                 }
@@ -184,7 +204,11 @@ impl Lang<'_> {
             return Step::Things((first..first + count).map(|d| Entity::Device(id, d)).collect(), array);
         }
         let node = self.node_of(id);
-        if let Some(part) = node.groups.iter().position(|(group, n)| n.label.as_deref() == Some(name) && node.shape.group(node.model, group).is_some_and(|g| g.repeat == Repeat::Named)) {
+        if let Some(part) = node
+            .groups
+            .iter()
+            .position(|(group, n)| n.label.as_deref() == Some(name) && node.shape.group(node.model, group).is_some_and(|g| g.repeat == Repeat::Named))
+        {
             self.refer(span, Some(node.groups[part].1.head), || format!("```aic\n{} {name}\n```", node.groups[part].0));
             return Step::Things(vec![Entity::Part(id, part as u16)], false);
         }
@@ -239,7 +263,11 @@ impl Lang<'_> {
             Some(Attribute::Value(value)) => value,
             Some(Attribute::Things(..)) => Value::Unknown,
             None => {
-                if self.oracle.borrow().is_some() { Value::Unknown } else { Value::Poison }
+                if self.oracle.borrow().is_some() {
+                    Value::Unknown
+                } else {
+                    Value::Poison
+                }
             }
         }
     }
@@ -330,20 +358,33 @@ impl Lang<'_> {
                 if let Some(parts) = object.product.as_ref().and_then(|p| p.parts.as_ref()).filter(|_| object.shape.name == "host") {
                     let parts = parts.borrow();
                     known.extend(parts.names.keys().map(ToString::to_string));
-                    let mut devices: Vec<_> = parts.names.iter().filter(|(n, _)| !parts.devices.get(parts.names[*n].0 as usize).is_some_and(|d| matches!(d.kind, "bridge" | "cage"))).collect();
+                    let mut devices: Vec<_> = parts
+                        .names
+                        .iter()
+                        .filter(|(n, _)| !parts.devices.get(parts.names[*n].0 as usize).is_some_and(|d| matches!(d.kind, "bridge" | "cage")))
+                        .collect();
                     devices.sort_by_key(|(_, (first, ..))| *first);
-                    let shown: Vec<String> = devices.iter().map(|(n, (_, count, array))| if *array { format!("{n}[{count}]") } else { n.to_string() }).collect();
+                    let shown: Vec<String> =
+                        devices.iter().map(|(n, (_, count, array))| if *array { format!("{n}[{count}]") } else { n.to_string() }).collect();
                     note = Some(format!("{} has {}", parts.name, shown.join(", ")));
                 }
                 known.extend(node.shape.fields_of(node.model).map(|f| f.name.to_owned()));
                 known.extend(node.groups.iter().filter_map(|(_, n)| n.label.as_ref().map(ToString::to_string)));
                 let who = if plural { format!("{}s {}", object.shape.name, object.name) } else { format!("{} {}", object.shape.name, object.path) };
                 let words: Vec<&str> = known.iter().map(String::as_str).collect();
-                self.missing(&format!("{who}{}", if plural { " (all of them)" } else { "" }).replace(" (all of them)", ""), member, &words, note.map(|n| (n, plural)));
+                self.missing(
+                    &format!("{who}{}", if plural { " (all of them)" } else { "" }).replace(" (all of them)", ""),
+                    member,
+                    &words,
+                    note.map(|n| (n, plural)),
+                );
                 let _ = base;
             }
             Entity::Device(host, device) => {
-                let known = self.device(host, device, |d| d.product.as_ref().map(|p| p.node.shape.fields.iter().map(|f| f.name).collect::<Vec<_>>())).flatten().unwrap_or_default();
+                let known = self
+                    .device(host, device, |d| d.product.as_ref().map(|p| p.node.shape.fields.iter().map(|f| f.name).collect::<Vec<_>>()))
+                    .flatten()
+                    .unwrap_or_default();
                 let mut known = known;
                 known.push("port");
                 self.missing(&self.entity_name(entity), member, &known, None);
@@ -364,7 +405,9 @@ impl Lang<'_> {
                 diagnostic.message = format!("{who} {verb} no `{}`; did you mean `{near}`?", member.text);
                 diagnostic = diagnostic.fix(member.span, near).help(format!("`{near}`"));
             }
-            None if note.is_none() => diagnostic = diagnostic.help(if known.is_empty() { "it has no members".to_owned() } else { format!("there is {}", known.join(", ")) }),
+            None if note.is_none() => {
+                diagnostic = diagnostic.help(if known.is_empty() { "it has no members".to_owned() } else { format!("there is {}", known.join(", ")) })
+            }
             None => {}
         }
         self.error(diagnostic);
@@ -422,7 +465,10 @@ impl Lang<'_> {
             (Value::Range(a, b), Value::Int(n)) if *n >= 0 && a + n < *b => Value::Int(a + n),
             (other, at) => {
                 self.error(
-                    Diagnostic::error("AIC0202", format!("{} is not indexed by {}", other.phrase(), at.phrase())).at(base.span, other.phrase()).at(index.span, at.phrase()).help("`list[0]`, `array[0..4]`"),
+                    Diagnostic::error("AIC0202", format!("{} is not indexed by {}", other.phrase(), at.phrase()))
+                        .at(base.span, other.phrase())
+                        .at(index.span, at.phrase())
+                        .help("`list[0]`, `array[0..4]`"),
                 );
                 Value::Poison
             }

@@ -43,8 +43,7 @@ const PODS: Shape = group(
 
 const SERVICES: Shape = group("services", "Services of the cluster.", &[required("cidr", Type::Cidr, "ClusterIP range.")]);
 
-const AUTOSCALING: Shape =
-    group("autoscaling", "Who scales workloads.", &[default("controller", Type::Word(&["hpa", "keda"]), "hpa", "The autoscaler.")]);
+const AUTOSCALING: Shape = group("autoscaling", "Who scales workloads.", &[default("controller", Type::Word(&["hpa", "keda"]), "hpa", "The autoscaler.")]);
 
 const IMAGES: Shape = group("images", "Where images come from.", &[optional("mirror", Type::String, "Registry prefix for air-gapped sites.")]);
 

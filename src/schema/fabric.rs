@@ -52,7 +52,12 @@ pub const FABRIC: Shape = Shape {
         optional("core", Type::Product("switch"), "Model of the cores."),
         default("oversubscription", RATIO, "1:1", "Upper bound of down : up at the leaf."),
         optional("racks", RACKS, "Racks that take the switches."),
-        derived("inter_leaf", Type::Int, "4 for an Ethernet pair with hosts on both leaves, else 0; InfiniBand as many as the hosts need", "Links between two leaves."),
+        derived(
+            "inter_leaf",
+            Type::Int,
+            "4 for an Ethernet pair with hosts on both leaves, else 0; InfiniBand as many as the hosts need",
+            "Links between two leaves.",
+        ),
         default("planes", Type::Int, "1", "Independent copies."),
         derived("link_rate", RATE, "the ports' rate", "Speed of a link after breakout."),
         derived("mtu", Type::Int, "4096 on InfiniBand, else 9000", "Bytes."),
@@ -78,7 +83,11 @@ const TOPOLOGY: Shape = Shape {
     doc: "The shape; counts are checked if given, else planned.",
     models: Models::Choice(
         &[
-            model("leaf_only", "One or two leaves.", &[default("leaves", Type::Int, "1", "How many leaves.")]),
+            model(
+                "leaf_only",
+                "One tier: a leaf, a pair, or more with an uplink each.",
+                &[optional("leaves", Type::Int, "How many leaves; planned if absent.")],
+            ),
             model(
                 "leaf_spine",
                 "Two tiers; hosts fill leaves in order.",

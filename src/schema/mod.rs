@@ -284,10 +284,6 @@ const fn once(shape: &'static Shape) -> Group {
     Group { shape, repeat: Repeat::Once, required: false }
 }
 
-const fn must(shape: &'static Shape) -> Group {
-    Group { shape, repeat: Repeat::Once, required: true }
-}
-
 const fn many(shape: &'static Shape) -> Group {
     Group { shape, repeat: Repeat::Many, required: false }
 }

@@ -18,16 +18,7 @@ pub const POOL: Shape = Shape {
         computed("gpu_model", Type::String, "Its GPU's name."),
         computed("allocatable", BYTES, "Memory that pods may use on all hosts together."),
     ],
-    groups: &[
-        many(&TAINTS),
-        once(&CPU),
-        once(&MEMORY),
-        once(&NUMA),
-        many(&HUGEPAGES),
-        once(&GPU),
-        once(&RDMA),
-        once(&NODES),
-    ],
+    groups: &[many(&TAINTS), once(&CPU), once(&MEMORY), once(&NUMA), many(&HUGEPAGES), once(&GPU), once(&RDMA), once(&NODES)],
     children: &[],
 };
 
@@ -73,10 +64,7 @@ const NUMA: Shape = group(
 const HUGEPAGES: Shape = group(
     "hugepages",
     "Pages that the kernel reserves at boot, per host, split evenly over the NUMA nodes.",
-    &[
-        required("size", Type::Quantity(Dimension::Bytes), "2MiB or 1GiB."),
-        required("count", Type::Int, "Pages a host."),
-    ],
+    &[required("size", Type::Quantity(Dimension::Bytes), "2MiB or 1GiB."), required("count", Type::Int, "Pages a host.")],
 );
 
 const GPU: Shape = Shape {
@@ -104,17 +92,8 @@ const MIG: Shape = group(
 const SHARING: Shape = Shape {
     name: "sharing",
     doc: "Several pods on one GPU, without memory isolation.",
-    models: Models::Choice(
-        &[
-            model("time_slicing", "Pods take turns.", &[]),
-            model("mps", "Pods run at once, through one server.", &[]),
-        ],
-        true,
-    ),
-    fields: &[
-        required("replicas", Type::Int, "Slots of each GPU."),
-        default("rename", Type::Bool, "false", "Call the slots nvidia.com/gpu.shared."),
-    ],
+    models: Models::Choice(&[model("time_slicing", "Pods take turns.", &[]), model("mps", "Pods run at once, through one server.", &[])], true),
+    fields: &[required("replicas", Type::Int, "Slots of each GPU."), default("rename", Type::Bool, "false", "Call the slots nvidia.com/gpu.shared.")],
     groups: &[],
     children: &[],
 };

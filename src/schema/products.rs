@@ -44,11 +44,7 @@ const GPU_FIELDS: [Field; 15] = with([
 const NVLINK: Shape = group(
     "nvlink",
     "NVLink of the GPU.",
-    &[
-        optional("generation", Type::Int, "Generation."),
-        required("links", Type::Int, "Links."),
-        required("rate", RATE, "One link, one direction."),
-    ],
+    &[optional("generation", Type::Int, "Generation."), required("links", Type::Int, "Links."), required("rate", RATE, "One link, one direction.")],
 );
 const XGMI: Shape = group("xgmi", "Infinity Fabric.", &[required("links", Type::Int, "Links."), required("rate", RATE, "One link, one direction.")]);
 const C2C: Shape = group("c2c", "Link to the CPU of a superchip.", &[required("rate", RATE, "One direction.")]);
@@ -56,12 +52,7 @@ const PCIE: Shape = group("pcie", "PCIe of the card.", &[optional("generation", 
 const FLOPS_GROUP: Shape = group(
     "flops",
     "Dense peak rates.",
-    &[
-        optional("bf16", FLOPS, "BF16."),
-        optional("fp8", FLOPS, "FP8."),
-        optional("fp4", FLOPS, "FP4."),
-        optional("tf32", FLOPS, "TF32."),
-    ],
+    &[optional("bf16", FLOPS, "BF16."), optional("fp8", FLOPS, "FP8."), optional("fp4", FLOPS, "FP4."), optional("tf32", FLOPS, "TF32.")],
 );
 const MIG: Shape = group(
     "mig",

@@ -24,11 +24,7 @@ pub const QUEUE: Shape = Shape {
 
 const LEVEL: Type = Type::Word(&["zone", "unit", "rack", "nvlink_domain", "host"]);
 
-const RUN: &[Group] = &[
-    once(&GPU_SLICE),
-    once(&PLACE),
-    many(&MOUNT),
-];
+const RUN: &[Group] = &[once(&GPU_SLICE), once(&PLACE), many(&MOUNT)];
 
 pub const WORKLOAD: Shape = Shape {
     name: "workload",
@@ -38,7 +34,12 @@ pub const WORKLOAD: Shape = Shape {
             Model {
                 name: "training",
                 doc: "A gang of pods that start and fail together.",
-                fields: &[default("form", Type::Word(&["jobset", "trainjob", "mpijob", "pytorchjob", "rayjob", "volcano"]), "jobset", "The object it becomes.")],
+                fields: &[default(
+                    "form",
+                    Type::Word(&["jobset", "trainjob", "mpijob", "pytorchjob", "rayjob", "volcano"]),
+                    "jobset",
+                    "The object it becomes.",
+                )],
                 groups: &[once(&PARALLEL), once(&CHECKPOINT)],
             },
             Model {
@@ -88,11 +89,7 @@ pub const WORKLOAD: Shape = Shape {
     children: &[],
 };
 
-const GPU_SLICE: Shape = group(
-    "gpu",
-    "A slice instead of a GPU.",
-    &[optional("mig", Type::String, "Profile."), default("count", Type::Int, "1", "How many.")],
-);
+const GPU_SLICE: Shape = group("gpu", "A slice instead of a GPU.", &[optional("mig", Type::String, "Profile."), default("count", Type::Int, "1", "How many.")]);
 
 const PLACE: Shape = group(
     "place",

@@ -165,9 +165,7 @@ impl Builder {
             Rule::for_ => {
                 let mut parts = inner.into_iter();
                 match (parts.next(), parts.next(), parts.next()) {
-                    (Some(name), Some(over), Some(body)) => {
-                        ItemKind::For { name: self.name(&name), over: self.expr(over), body: self.body(body) }
-                    }
+                    (Some(name), Some(over), Some(body)) => ItemKind::For { name: self.name(&name), over: self.expr(over), body: self.body(body) },
                     _ => ItemKind::Broken { kind: None, name: None },
                 }
             }
@@ -258,9 +256,9 @@ impl Builder {
         for piece in pieces {
             match piece {
                 Piece::Text(part) => text.push_str(part),
-                Piece::Hole(hole, _) => self.diagnostics.push(
-                    Diagnostic::error("AIC0005", "a key is a fixed text, it has no holes").at(hole.span, "a hole").help("write the key out"),
-                ),
+                Piece::Hole(hole, _) => self
+                    .diagnostics
+                    .push(Diagnostic::error("AIC0005", "a key is a fixed text, it has no holes").at(hole.span, "a hole").help("write the key out")),
             }
         }
         Name { text: text.into(), span }
@@ -381,9 +379,10 @@ impl Builder {
                 let operator = operator_of(op.as_rule());
                 let (span, place) = (a.span.to(b.span), builder.borrow().at(&op));
                 if is_comparison(operator) && matches!(&*a.kind, ExprKind::Binary(first, ..) if is_comparison(*first)) {
-                    builder.borrow_mut().diagnostics.push(
-                        Diagnostic::error("AIC0006", "comparisons do not chain").at(place, "a second comparison").help("join two with `and`"),
-                    );
+                    builder
+                        .borrow_mut()
+                        .diagnostics
+                        .push(Diagnostic::error("AIC0006", "comparisons do not chain").at(place, "a second comparison").help("join two with `and`"));
                 }
                 Expr { span, kind: Rc::new(ExprKind::Binary(operator, a, b, place)) }
             })
@@ -436,10 +435,13 @@ impl Builder {
                     .map(|p| {
                         if p.as_rule() == Rule::spread {
                             let inner = p.into_inner().next();
-                            (true, match inner {
-                                Some(e) => self.expr(e),
-                                None => self.broken(span),
-                            })
+                            (
+                                true,
+                                match inner {
+                                    Some(e) => self.expr(e),
+                                    None => self.broken(span),
+                                },
+                            )
                         } else {
                             (false, self.expr(p))
                         }
@@ -494,9 +496,7 @@ impl Builder {
                 self.diagnostics.push(Diagnostic::error("AIC0207", "a ratio to 0 has no value").at(span, "here").help("1:1 is no oversubscription"));
                 ExprKind::Broken
             }
-            (Some(a), Some(b)) => {
-                crate::base::quantity::arithmetic(a, '/', b).map_or(ExprKind::Broken, ExprKind::Ratio)
-            }
+            (Some(a), Some(b)) => crate::base::quantity::arithmetic(a, '/', b).map_or(ExprKind::Broken, ExprKind::Ratio),
             _ => ExprKind::Broken,
         }
     }
@@ -553,9 +553,11 @@ impl Builder {
             let start = pair.as_span().start() + at;
             let span = self.span(start, start + c.len_utf8());
             self.diagnostics.push(
-                Diagnostic::error("AIC0004", format!("a string cannot hold the control character U+{:04X}", c as u32))
-                    .at(span, "here")
-                    .help(if c == '\t' { "write `\\t`".to_owned() } else { format!("write `\\u{{{:x}}}`", c as u32) }),
+                Diagnostic::error("AIC0004", format!("a string cannot hold the control character U+{:04X}", c as u32)).at(span, "here").help(if c == '\t' {
+                    "write `\\t`".to_owned()
+                } else {
+                    format!("write `\\u{{{:x}}}`", c as u32)
+                }),
             );
         }
     }
@@ -585,9 +587,8 @@ fn remove_indentation(pieces: &mut Vec<Piece>) {
     for piece in pieces.iter_mut() {
         if let Piece::Text(text) = piece {
             let lines: Vec<&str> = text.split('\n').collect();
-            let stripped = lines.iter().enumerate().map(|(i, line)| {
-                if i > 0 || at_line_start { line.strip_prefix(indentation.as_str()).unwrap_or(line) } else { line }
-            });
+            let stripped =
+                lines.iter().enumerate().map(|(i, line)| if i > 0 || at_line_start { line.strip_prefix(indentation.as_str()).unwrap_or(line) } else { line });
             let joined = stripped.collect::<Vec<_>>().join("\n");
             at_line_start = false;
             *text = joined;

@@ -7,9 +7,15 @@ mod recover;
 use crate::base::{Diagnostic, FileId};
 
 /// The grammar. It has no recovery in it and is the one in the language reference.
-#[derive(pest_derive::Parser)]
-#[grammar = "../grammar/aic.pest"]
-struct Grammar;
+mod grammar {
+    #![allow(missing_docs, reason = "the derive makes an enum of the grammar's rules")]
+
+    #[derive(pest_derive::Parser)]
+    #[grammar = "../grammar/aic.pest"]
+    pub struct Grammar;
+}
+
+use grammar::{Grammar, Rule};
 
 /// Reads one file.
 pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {

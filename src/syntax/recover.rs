@@ -175,9 +175,8 @@ impl Recovery<'_> {
             diagnostic = diagnostic.at(self.span(next, line_end), format!("a declaration cannot stand in {title}"));
         }
         let at = self.span(to, to);
-        self.diagnostics.push(
-            diagnostic.at(Span { end: head.end.max(self.base + open as u32 + 1), ..head }, "opened here").help("close it with `}`").fix(at, "}\n"),
-        );
+        self.diagnostics
+            .push(diagnostic.at(Span { end: head.end.max(self.base + open as u32 + 1), ..head }, "opened here").help("close it with `}`").fix(at, "}\n"));
     }
 
     /// The words at the start of a piece, so that a reference to a broken declaration is quiet.

@@ -36,12 +36,14 @@ pub enum Owner {
 pub fn assign(design: &Design, topology: &mut Topology) {
     let mut out = Vec::new();
     let mut faults = Vec::new();
+    // The virtual address of the API servers is nobody's own.
+    let endpoint: Option<IpAddr> = design.control_plane.as_ref().and_then(|c| c.endpoint.as_ref()?.parse().ok());
     for (id, network) in design.networks.iter().enumerate().filter(|(_, n)| n.sound) {
         let owners = match network.rail {
             Some(rail) => rail_owners(design, network, rail),
             None => host_owners(design, topology, network),
         };
-        let mut numbers = free_addresses(network);
+        let mut numbers = free_addresses(network).filter(|ip| Some(*ip) != endpoint);
         let step = if network.host_prefix == Some(31) { 2 } else { 1 };
         let total = owners.len();
         for (given, (owner, interface)) in owners.into_iter().enumerate() {
@@ -72,9 +74,7 @@ fn nth_address(network: &Network, n: u128) -> Option<IpAddr> {
 fn free_addresses(network: &Network) -> impl Iterator<Item = IpAddr> + '_ {
     let start = network.reserved.map_or(1, |(_, last)| offset(network, last).map_or(1, |o| o + 1)).max(1);
     let last = network.cidr.broadcast();
-    (start..)
-        .map_while(|n| nth_address(network, n))
-        .filter(move |ip| *ip != last && Some(*ip) != network.gateway)
+    (start..).map_while(|n| nth_address(network, n)).filter(move |ip| *ip != last && Some(*ip) != network.gateway)
 }
 
 fn offset(network: &Network, ip: IpAddr) -> Option<u128> {
@@ -102,7 +102,9 @@ fn host_owners(design: &Design, topology: &Topology, network: &Network) -> Vec<(
         for link in topology.links.iter().filter(|l| l.fabric as usize == network.fabric) {
             match link.a {
                 End::Host(port) => ports.entry(port.host).or_default().push(port),
-                End::SwitchManagement(id) => others.push((Owner::Switch(id as usize), management_interface(&topology.switches[id as usize].model.link_type).to_owned())),
+                End::SwitchManagement(id) => {
+                    others.push((Owner::Switch(id as usize), management_interface(&topology.switches[id as usize].model.link_type).to_owned()))
+                }
                 End::Pdu(rack, pdu) => others.push((Owner::Pdu(rack as usize, pdu), "mgmt".into())),
                 End::Switch(..) => {}
             }
@@ -113,7 +115,8 @@ fn host_owners(design: &Design, topology: &Topology, network: &Network) -> Vec<(
     let mut out: Vec<(Owner, String)> = ports
         .into_iter()
         .map(|(host, ports)| {
-            let base = if ports.len() > 1 && fabric.kind == "ethernet" && fabric.redundancy != "none" { "bond0".to_owned() } else { interface(design, ports[0]) };
+            let base =
+                if ports.len() > 1 && fabric.kind == "ethernet" && fabric.redundancy != "none" { "bond0".to_owned() } else { interface(design, ports[0]) };
             (Owner::Host(host as usize), network.vlan.map_or(base.clone(), |vlan| format!("{base}.{vlan}")))
         })
         .collect();

@@ -84,7 +84,8 @@ fn choose(design: &Design, topology: &Topology, lengths: &[f64]) -> Vec<(&'stati
                 shared <= 1 || is_split(topology, *cage, link) || partners[cage].iter().all(|p| *p == partners[cage][0])
             });
             // A host's cage may hold two rails that end on two leaves: then no twin-port copper fits.
-            let host_twin = matches!(link.a, End::Host(port) if design.hosts[port.host as usize].system.cages.iter().any(|c| c.links > 1 && c.nics.contains(&port.device)));
+            let host_twin =
+                matches!(link.a, End::Host(port) if design.hosts[port.host as usize].system.cages.iter().any(|c| c.links > 1 && c.nics.contains(&port.device)));
             let wants = |medium: &str| fabric.prefer.iter().any(|m| m == medium);
             let copper = match &product {
                 Some(cable) => {

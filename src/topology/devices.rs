@@ -115,11 +115,7 @@ impl DeviceGraph {
     fn direct_links(&self, a: u16, b: u16) -> i64 {
         let fast = |m: &str| matches!(m, "nvlink" | "xgmi");
         let sum = |from: u16, to: u16| -> i64 {
-            self.graph
-                .edges_connecting(NodeIndex::new(from as usize), NodeIndex::new(to as usize))
-                .filter(|e| fast(&e.weight().0))
-                .map(|e| e.weight().1)
-                .sum()
+            self.graph.edges_connecting(NodeIndex::new(from as usize), NodeIndex::new(to as usize)).filter(|e| fast(&e.weight().0)).map(|e| e.weight().1).sum()
         };
         let through: i64 = (0..self.switches.len() as u16).filter(|s| self.switches[*s as usize]).map(|s| sum(a, s).min(sum(b, s))).sum();
         sum(a, b) + through
@@ -152,7 +148,11 @@ impl DeviceGraph {
             Some(0 | 1) => Path::Pix,
             Some(_) => Path::Pxb,
             None if self.numa(a).is_some() && self.numa(a) == self.numa(b) => {
-                if self.root_child(a) == self.root_child(b) { Path::Phb } else { Path::Node }
+                if self.root_child(a) == self.root_child(b) {
+                    Path::Phb
+                } else {
+                    Path::Node
+                }
             }
             None => Path::Sys,
         }

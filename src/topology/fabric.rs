@@ -379,14 +379,17 @@ impl Planner<'_> {
     /// One leaf, or two with links between them.
     fn leaf_only(&mut self, attached: &[Attached], plane: i64) -> Result<Rational, Fault> {
         let model = self.fabric.leaf.clone().ok_or(Fault::NoModel(Tier::Leaf))?;
-        let leaves = self.fabric.topology.leaves.unwrap_or(1).max(1);
         let trunk = self.trunk_rate(&model);
+        let leaves = self.fabric.topology.leaves.unwrap_or_else(|| leaves_for(attached, &model)).max(1);
         let mut per_leaf: Vec<Vec<&Attached>> = vec![Vec::new(); leaves as usize];
         let single = self.single_ported(attached);
         let mut alternate = 0_usize;
         let mut both = false;
-        for a in attached {
-            let leaf = if single.contains_key(&a.owner) {
+        for (i, a) in attached.iter().enumerate() {
+            let leaf = if leaves > 2 {
+                // More than a pair: hosts fill leaves in order, so that a rack's hosts share one.
+                i * leaves as usize / attached.len()
+            } else if single.contains_key(&a.owner) {
                 alternate += 1;
                 (alternate - 1) % leaves as usize
             } else {
@@ -400,7 +403,13 @@ impl Planner<'_> {
         let inter = match self.fabric.inter_leaf {
             Some(n) => n,
             None if leaves < 2 => 0,
-            None if ethernet => if both { 4 } else { 0 },
+            None if ethernet => {
+                if both {
+                    4
+                } else {
+                    0
+                }
+            }
             None => (Rational::from_integer(down.into()) / self.fabric.oversubscription.value).ceil().to_integer().to_i64().unwrap_or(0),
         };
         let first = self.add_switches(Tier::Leaf, &model, leaves, plane);
@@ -463,7 +472,12 @@ impl Planner<'_> {
         let leaf = self.fabric.leaf.clone().ok_or(Fault::NoModel(Tier::Leaf))?;
         let spine = if shape == "rail_only" { leaf.clone() } else { self.fabric.spine.clone().ok_or(Fault::NoModel(Tier::Spine))? };
         if spine.link_type != leaf.link_type {
-            return Err(Fault::LinkType(PortRef { host: u32::MAX, device: 0, port: 0 }, vec![leaf.link_type.clone()], spine.name.clone(), spine.link_type.clone()));
+            return Err(Fault::LinkType(
+                PortRef { host: u32::MAX, device: 0, port: 0 },
+                vec![leaf.link_type.clone()],
+                spine.name.clone(),
+                spine.link_type.clone(),
+            ));
         }
         let trunk = self.trunk_rate(&leaf);
         let assigned = if self.fabric.topology.rails { self.assign_rails(attached) } else { self.assign_in_order(attached, &leaf, trunk)? };
@@ -476,18 +490,16 @@ impl Planner<'_> {
         }
         let first = self.add_switches(Tier::Leaf, &leaf, leaves, plane);
         // A full unit decides: a missing host leaves its ports empty and changes nothing else.
-        let widest: Rational = assigned.iter().map(|l| l.iter().map(|a| a.rate).fold(Rational::from_integer(0), |a, b| a + b)).max().unwrap_or(Rational::from_integer(0));
+        let widest: Rational =
+            assigned.iter().map(|l| l.iter().map(|a| a.rate).fold(Rational::from_integer(0), |a, b| a + b)).max().unwrap_or(Rational::from_integer(0));
         let unit_rate = attached.first().map_or(trunk, |a| a.rate);
         let down_width = match self.fabric.topology.unit.filter(|_| self.fabric.topology.rails) {
             Some(unit) => unit_rate * Rational::from_integer(unit.into()),
             None => widest,
         };
         let down = self.fabric.topology.unit.filter(|_| self.fabric.topology.rails).unwrap_or_else(|| assigned.iter().map(Vec::len).max().unwrap_or(0) as i64);
-        let mut up = if shape == "rail_only" {
-            0
-        } else {
-            (down_width / self.fabric.oversubscription.value / trunk).ceil().to_integer().to_i64().unwrap_or(0).max(1)
-        };
+        let mut up =
+            if shape == "rail_only" { 0 } else { (down_width / self.fabric.oversubscription.value / trunk).ceil().to_integer().to_i64().unwrap_or(0).max(1) };
         let spine_radix = ports::radix(&spine, trunk);
         let leaf_radix = ports::radix(&leaf, trunk);
         let leaf_fault = |down, up| Fault::LeafPorts { down, up, radix: leaf_radix, rate: gigabits(Quantity::new(trunk, crate::base::Dimension::Rate)) };
@@ -558,7 +570,17 @@ impl Planner<'_> {
 
     /// Joins leaves to spines: evenly over all of them, or with three tiers within pods of `pod` leaves.
     #[allow(clippy::too_many_arguments, reason = "the two sides of one wiring")]
-    fn join(&mut self, first: u32, ups: &[Vec<Slot>], first_spine: u32, spines: i64, model: &Arc<SwitchModel>, rate: Rational, plane: i64, pod: Option<i64>) -> Result<(), Fault> {
+    fn join(
+        &mut self,
+        first: u32,
+        ups: &[Vec<Slot>],
+        first_spine: u32,
+        spines: i64,
+        model: &Arc<SwitchModel>,
+        rate: Rational,
+        plane: i64,
+        pod: Option<i64>,
+    ) -> Result<(), Fault> {
         let leaves = ups.len() as i64;
         let pod = pod.unwrap_or(leaves).max(1);
         let mut spine_from = 0;
@@ -661,7 +683,11 @@ impl Planner<'_> {
         let extra = self.fabric.uplink.as_ref().filter(|u| u.fabric.is_none()).map_or(0, |u| u.links);
         // A bound from bandwidth alone saves most of the tries.
         let total: Rational = attached.iter().map(|a| a.rate).fold(Rational::from_integer(0), |a, b| a + b);
-        let most: Rational = leaf.cages.iter().filter_map(|c| Some(c.rate?.value * Rational::from_integer((c.count * c.links).into()))).fold(Rational::from_integer(0), |a, b| a + b);
+        let most: Rational = leaf
+            .cages
+            .iter()
+            .filter_map(|c| Some(c.rate?.value * Rational::from_integer((c.count * c.links).into())))
+            .fold(Rational::from_integer(0), |a, b| a + b);
         let share = self.fabric.oversubscription.value / (self.fabric.oversubscription.value + Rational::from_integer(1));
         let low = if most > Rational::from_integer(0) { (total / (most * share)).ceil().to_integer().to_i64().unwrap_or(1).max(1) } else { 1 };
         let mut leaves = declared.unwrap_or((low + group - 1) / group * group).max(group.min(declared.unwrap_or(group))).max(1);
@@ -674,9 +700,15 @@ impl Planner<'_> {
                 None => return Ok(assigned),
                 _ if declared.is_some() || leaves > attached.len() as i64 + group => {
                     let down = assigned.iter().map(Vec::len).max().unwrap_or(0) as i64;
-                    let width: Rational = assigned.iter().map(|l| l.iter().map(|a| a.rate).fold(Rational::from_integer(0), |a, b| a + b)).max().unwrap_or(trunk);
+                    let width: Rational =
+                        assigned.iter().map(|l| l.iter().map(|a| a.rate).fold(Rational::from_integer(0), |a, b| a + b)).max().unwrap_or(trunk);
                     let up = (width / self.fabric.oversubscription.value / trunk).ceil().to_integer().to_i64().unwrap_or(0);
-                    return Err(Fault::LeafPorts { down, up: up + extra, radix: ports::radix(leaf, trunk), rate: gigabits(Quantity::new(trunk, crate::base::Dimension::Rate)) });
+                    return Err(Fault::LeafPorts {
+                        down,
+                        up: up + extra,
+                        radix: ports::radix(leaf, trunk),
+                        rate: gigabits(Quantity::new(trunk, crate::base::Dimension::Rate)),
+                    });
                 }
                 _ => leaves += group,
             }
@@ -690,7 +722,9 @@ impl Planner<'_> {
         }
         let unit = self.fabric.topology.unit.unwrap_or(i64::MAX);
         let mut order: Vec<u32> = (first..first + leaves as u32).collect();
-        let used = |topology: &Topology, leaf: u32| topology.links.iter().rev().filter(|l| matches!(l.b, End::Switch(s, _) if s == leaf) && matches!(l.a, End::Host(_))).count() as i64;
+        let used = |topology: &Topology, leaf: u32| {
+            topology.links.iter().rev().filter(|l| matches!(l.b, End::Switch(s, _) if s == leaf) && matches!(l.a, End::Host(_))).count() as i64
+        };
         if !self.fabric.manager.is_empty() {
             let counts: HashMap<u32, i64> = order.iter().map(|leaf| (*leaf, used(self.topology, *leaf))).collect();
             order.sort_by_key(|leaf| counts[leaf] >= unit);
@@ -706,6 +740,20 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
+
+/// Leaves that the attached ports fill.
+fn leaves_for(attached: &[Attached], model: &SwitchModel) -> i64 {
+    let mut by_rate: BTreeMap<Rational, i64> = BTreeMap::new();
+    attached.iter().for_each(|a| *by_rate.entry(a.rate).or_default() += 1);
+    by_rate
+        .into_iter()
+        .map(|(rate, n)| Rational::new(n.into(), ports::radix(model, rate).max(1).into()))
+        .fold(Rational::from_integer(0), |a, b| a + b)
+        .ceil()
+        .to_integer()
+        .to_i64()
+        .unwrap_or(1)
 }
 
 fn spread<'b>(owners: &[(u32, Vec<&'b Attached>)], leaves: i64, group: i64) -> Vec<Vec<&'b Attached>> {
@@ -783,7 +831,16 @@ fn uplink(design: &Design, topology: &mut Topology, id: usize, target: usize) ->
             let other_slot = topology.switches[peer as usize].ports.take_low(&peer_model, rate).ok_or_else(|| Fault::Uplink(name.clone()))?;
             let gbps = (rate * Rational::from_integer(8) / Rational::from_integer(1_000_000_000)).round().to_integer().to_u64().unwrap_or(0);
             *topology.fabrics[id].cables.entry(("leaf", "uplink", gbps)).or_default() += 1;
-            topology.links.push(LinkPlan { fabric: id as u16, plane: 0, a: End::Switch(leaf, slot), b: End::Switch(peer, other_slot), rate, medium: "fibre", centimetres: 0, cable: 0 });
+            topology.links.push(LinkPlan {
+                fabric: id as u16,
+                plane: 0,
+                a: End::Switch(leaf, slot),
+                b: End::Switch(peer, other_slot),
+                rate,
+                medium: "fibre",
+                centimetres: 0,
+                cable: 0,
+            });
         }
     }
     Ok(())

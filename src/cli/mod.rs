@@ -1,0 +1,119 @@
+//! The command line: one file a command. Here alone the compiler touches the disk, the terminal and the environment.
+#![allow(clippy::disallowed_methods, reason = "the command line is where input and output happen")]
+
+mod check;
+pub mod explain;
+pub mod project;
+pub mod render;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Exit code of a usage or I/O error.
+pub const FAILED: i32 = 2;
+
+#[derive(Parser)]
+#[command(name = "aic", version, about = "The AI-cluster compiler: one typed design in, everything a cluster needs out")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Checks a design.
+    Check(check::Arguments),
+    /// Explains a code.
+    Explain {
+        /// The code: AIC0401. Without it, all codes are listed.
+        code: Option<String>,
+    },
+    /// Prints the schema: every kind and field.
+    Schema {
+        /// As Markdown, the generated reference.
+        #[arg(long)]
+        markdown: bool,
+    },
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Human,
+    /// For programs.
+    Json,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Options that all commands which compile share.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Common {
+    /// Sets a parameter: name=value or module.name=value; may be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Reads parameters from a TOML file.
+    #[arg(long, value_name = "FILE")]
+    pub params: Vec<std::path::PathBuf>,
+    /// How diagnostics are printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Warnings fail, too.
+    #[arg(long)]
+    pub deny_warnings: bool,
+    /// When to use colours.
+    #[arg(long, value_enum, default_value_t)]
+    pub color: Color,
+    /// Prints errors only.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Prints counters of the work done.
+    #[arg(long)]
+    pub timings: bool,
+}
+
+/// Parses the command line and runs the command; gives the exit code.
+pub fn main() -> i32 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { FAILED } else { 0 };
+            let _ = error.print();
+            return code;
+        }
+    };
+    let result = match cli.command {
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Explain { code } => explain::run(code.as_deref()),
+        Command::Schema { markdown: false } => print_line(&serde_json::to_string_pretty(&crate::schema::print::json()).unwrap_or_default()),
+        Command::Schema { markdown: true } => print_line(crate::schema::print::markdown().trim_end()),
+    };
+    match result {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("aic: {message}");
+            FAILED
+        }
+    }
+}
+
+/// Prints to standard output; a closed pipe is no error.
+pub fn print_line(text: &str) -> Result<i32, String> {
+    use std::io::Write as _;
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Ok(()) => Ok(0),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
+        Err(error) => Err(format!("cannot write to standard output: {error}")),
+    }
+}

@@ -1,0 +1,182 @@
+//! Resources that a node advertises, and what is left for pods.
+
+use std::collections::BTreeMap;
+
+use num_traits::ToPrimitive as _;
+
+use super::{NodeShape, gpu_resource};
+use crate::base::Rational;
+use crate::design::{Design, DeviceKind, Pool};
+
+/// Amounts by resource name: CPUs and devices whole, memory and disk in bytes.
+pub type Resources = BTreeMap<String, i128>;
+
+const MI: i128 = 1 << 20;
+const KI: i128 = 1 << 10;
+/// Disk of a host whose boot disk is not in the design: a cautious planning value.
+const UNKNOWN_BOOT: i128 = 200_000_000_000;
+
+/// Whether a resource is counted in bytes.
+pub fn in_bytes(name: &str) -> bool {
+    name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-")
+}
+
+/// A Kubernetes quantity: bytes in the largest binary unit that divides them.
+pub fn format_amount(name: &str, amount: i128) -> String {
+    if in_bytes(name) { format_bytes(amount) } else { amount.to_string() }
+}
+
+/// Bytes in the largest binary unit that divides them.
+pub fn format_bytes(amount: i128) -> String {
+    for (unit, size) in [("Ti", 1_i128 << 40), ("Gi", 1 << 30), ("Mi", MI), ("Ki", KI)] {
+        if amount != 0 && amount % size == 0 {
+            return format!("{}{unit}", amount / size);
+        }
+    }
+    amount.to_string()
+}
+
+/// `hugepages-1Gi`.
+pub fn hugepage_resource(size: i128) -> String {
+    format!("hugepages-{}", format_bytes(size))
+}
+
+/// Capacity and allocatable of a host of a pool.
+pub fn shape(design: &Design, pool: &Pool, host: usize) -> NodeShape {
+    let h = &design.hosts[host];
+    let system = &h.system;
+    let mut capacity = Resources::new();
+    let threads = i128::from(system.threads());
+    capacity.insert("cpu".into(), threads);
+    let memory = system.usable_memory.map_or(0, |m| m.whole()) / MI * MI;
+    capacity.insert("memory".into(), memory);
+    let disk = boot_disk(design, pool, host) * 98 / 100 / KI * KI;
+    capacity.insert("ephemeral-storage".into(), disk);
+    capacity.insert("pods".into(), pool.max_pods.into());
+    let mut pages = 0;
+    for huge in &pool.hugepages {
+        let bytes = huge.size.whole() * i128::from(huge.count);
+        pages += bytes;
+        *capacity.entry(hugepage_resource(huge.size.whole())).or_default() += bytes;
+    }
+    capacity.extend(gpus(design, pool, host));
+    capacity.extend(rdma(design, pool, host));
+    let mut allocatable = capacity.clone();
+    allocatable.insert("cpu".into(), threads - i128::from(pool.reserved_cores * system.threads_per_core()));
+    let left = memory - pool.reserved.whole() - pool.eviction.whole() - pages;
+    allocatable.insert("memory".into(), left.max(0) / KI * KI);
+    allocatable.insert("ephemeral-storage".into(), disk * 9 / 10 / KI * KI);
+    NodeShape { capacity, allocatable }
+}
+
+/// The disk that the root file system is on.
+fn boot_disk(design: &Design, pool: &Pool, host: usize) -> i128 {
+    if let Some(nodes) = &pool.nodes {
+        return nodes.root_volume.whole();
+    }
+    let system = &design.hosts[host].system;
+    if let Some(boot) = system.disks("boot").next() {
+        return boot.capacity.whole();
+    }
+    // Without a disk called boot: the first that neither etcd nor a storage takes.
+    let taken: Vec<&str> = design
+        .storages
+        .iter()
+        .filter(|s| s.hosts.contains(&host))
+        .filter_map(|s| s.disks.as_deref())
+        .chain(design.control_plane.iter().filter_map(|c| c.etcd_disk.as_deref()))
+        .collect();
+    system
+        .devices
+        .iter()
+        .find_map(|d| match &d.kind {
+            DeviceKind::Disk(disk) if !taken.contains(&d.name.as_str()) => Some(disk.capacity.whole()),
+            _ => None,
+        })
+        .unwrap_or(UNKNOWN_BOOT)
+}
+
+/// The GPU resources of a host under its pool's MIG layout and sharing.
+pub fn gpus(design: &Design, pool: &Pool, host: usize) -> Resources {
+    let count = design.hosts[host].system.gpus().count() as i128;
+    let mut out = Resources::new();
+    let Some(gpu) = pool.gpu.as_ref().filter(|_| count > 0) else { return out };
+    let mut units: Vec<(String, i128)> = Vec::new();
+    match &gpu.mig {
+        Some((strategy, layout)) if strategy == "mixed" => {
+            for profile in layout {
+                units.push((mig_resource(profile), count));
+            }
+        }
+        Some((_, layout)) => units.push((gpu_resource(design, pool).to_owned(), count * layout.len() as i128)),
+        None => units.push((gpu_resource(design, pool).to_owned(), count)),
+    }
+    for (name, amount) in units {
+        match &gpu.sharing {
+            Some(sharing) => {
+                let name = if sharing.rename { format!("{name}.shared") } else { name };
+                *out.entry(name).or_default() += amount * i128::from(sharing.replicas);
+            }
+            None => *out.entry(name).or_default() += amount,
+        }
+    }
+    out
+}
+
+/// `nvidia.com/mig-1g.10gb.me` of the profile `1g.10gb+me`.
+pub fn mig_resource(profile: &str) -> String {
+    format!("nvidia.com/mig-{}", profile.replace('+', "."))
+}
+
+/// Ports of a host on its pool's RDMA fabrics, rail by rail: the fabric and the port.
+pub fn rails(design: &Design, pool: &Pool, host: usize) -> Vec<(usize, crate::design::PortRef)> {
+    let Some(rdma) = &pool.rdma else { return Vec::new() };
+    rdma.fabrics.iter().flat_map(|f| design.fabrics[*f].attach.iter().filter(move |p| p.host as usize == host).map(move |p| (*f, *p))).collect()
+}
+
+/// The name of a rail's resource.
+pub fn rail_resource(mode: &str, rail: usize) -> String {
+    if mode == "shared" { format!("rdma/rail{rail}") } else { format!("nvidia.com/rail{rail}") }
+}
+
+fn rdma(design: &Design, pool: &Pool, host: usize) -> Resources {
+    let Some(rdma) = &pool.rdma else { return Resources::new() };
+    let rails = rails(design, pool, host);
+    if rdma.mode == "efa" {
+        return Resources::from([("vpc.amazonaws.com/efa".to_owned(), rails.len() as i128)]);
+    }
+    let each = match rdma.mode.as_str() {
+        "sriov" => i128::from(rdma.vfs),
+        "shared" => i128::from(rdma.per_host),
+        _ => 1,
+    };
+    (0..rails.len()).map(|rail| (rail_resource(&rdma.mode, rail), each)).collect()
+}
+
+/// Bytes a second of one rail port.
+pub fn rail_rate(design: &Design, pool: &Pool) -> Option<Rational> {
+    let host = *pool.hosts.first()?;
+    let (fabric, port) = *rails(design, pool, host).first()?;
+    let DeviceKind::Nic(nic) = &design.hosts[host].system.devices[port.device as usize].kind else { return None };
+    let rate = nic.ports.get(port.port as usize)?.rate.value;
+    Some(design.fabrics[fabric].link_rate.map_or(rate, |l| (l.value * Rational::from_integer(design.fabrics[fabric].planes.into())).min(rate)))
+}
+
+/// As whole gigabits a second.
+pub fn gbps(rate: Rational) -> i64 {
+    (rate * Rational::from_integer(8) / Rational::from_integer(1_000_000_000)).round().to_integer().to_i64().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_use_the_largest_whole_unit() {
+        assert_eq!(format_bytes(1600 << 30), "1600Gi");
+        assert_eq!(format_bytes(2_055_208 * MI), "2055208Mi");
+        assert_eq!(format_bytes(60 << 40), "60Ti");
+        assert_eq!(format_bytes(1000), "1000");
+        assert_eq!(hugepage_resource(2 << 20), "hugepages-2Mi");
+    }
+}

@@ -1,0 +1,138 @@
+//! Fabrics: what the planner could not do, the ratio, kinds.
+
+use super::Context;
+use crate::base::{Diagnostic, Quantity, Report};
+use crate::design::Fabric;
+use crate::topology::{Fault, Tier};
+
+fn model_name(fabric: &Fabric, tier: Tier) -> String {
+    let model = match tier {
+        Tier::Leaf => &fabric.leaf,
+        Tier::Spine => &fabric.spine,
+        Tier::Core => &fabric.core,
+    };
+    model.as_ref().map_or_else(|| tier.word().to_owned(), |m| m.name.clone())
+}
+
+/// AIC0501, 0502, 0504, 0505, 0506, 0507: what the planner says.
+pub fn faults(cx: &Context, report: &mut Report) {
+    for (id, fabric) in cx.fabrics() {
+        let Some(fault) = &cx.topology.fabrics[id].fault else { continue };
+        if let Some(diagnostic) = describe(cx, fabric, fault) {
+            report.push(diagnostic);
+        }
+    }
+}
+
+fn describe(cx: &Context, fabric: &Fabric, fault: &Fault) -> Option<Diagnostic> {
+    let name = &fabric.name;
+    Some(match fault {
+        Fault::NoModel(tier) => Diagnostic::error("AIC0502", format!("fabric {name} has no {} switch", tier.word()))
+            .at(fabric.at.field("topology"), format!("this shape has a {} tier", tier.word()))
+            .at(fabric.at.head, format!("without `{}`", tier.word()))
+            .help(format!("`{} = …` with a switch of std or of your own", tier.word())),
+        Fault::LinkType(port, types, switch, link_type) if port.host == u32::MAX => {
+            Diagnostic::error("AIC0501", format!("leaf and spine of fabric {name} do not speak alike: {} and {link_type}", types.join(", ")))
+                .at(fabric.at.field("spine"), format!("{switch} is {link_type}"))
+                .at(fabric.at.field("leaf"), types.join(", "))
+                .help("one link type a fabric")
+        }
+        Fault::LinkType(port, types, switch, link_type) => {
+            let host = cx.host(port.host as usize);
+            let device = &host.system.devices[port.device as usize];
+            Diagnostic::error(
+                "AIC0501",
+                format!("{} of {} speaks {}, leaf {switch} of fabric {name} is {link_type}", device.label(), host.system.name, types.join(" or ")),
+            )
+            .at(fabric.at.field("attach"), format!("ports that speak {}", types.join(" or ")))
+            .at(fabric.at.field("leaf"), format!("{switch}: {link_type}"))
+            .why("the link stays down: an InfiniBand switch does not bring up an Ethernet port, nor the other way round")
+            .help(format!("a NIC with link type {link_type}, or a leaf that speaks {}", types.join(" or ")))
+        }
+        Fault::LeafPorts { down, up, radix, rate } => {
+            let leaf = model_name(fabric, Tier::Leaf);
+            let diagnostic =
+                Diagnostic::error("AIC0504", format!("leaf {leaf} has {radix} ports of {rate}; fabric {name} needs {down} down and {up} up on it"))
+                    .at(fabric.at.field("topology"), format!("{down} links to hosts on each leaf"))
+                    .at(fabric.at.field("oversubscription"), format!("{up} links up at {}", fabric.oversubscription));
+            match fabric.topology.unit {
+                Some(_) => diagnostic.help(format!("unit = {}; or more oversubscription; or a leaf of {} ports or more", radix / 2, down + up)),
+                None => diagnostic.help("more leaves, more oversubscription, or a leaf with more ports"),
+            }
+        }
+        Fault::UpperPorts(tier, needed, have) => Diagnostic::error(
+            "AIC0504",
+            format!("{} {} of fabric {name} lacks ports: {needed} links, {have} are there", tier.word(), model_name(fabric, *tier)),
+        )
+        .at(fabric.at.field(tier.word()), "too few ports")
+        .help("a switch with more ports, or another tier"),
+        Fault::TooManyLeaves(leaves, radix) => {
+            Diagnostic::error("AIC0504", format!("fabric {name} has {leaves} leaves, a spine {} has {radix} ports", model_name(fabric, Tier::Spine)))
+                .at(fabric.at.field("topology"), "two tiers end here")
+                .at(fabric.at.field("spine"), format!("{radix} ports"))
+                .help("`topology : fat_tree { tiers = 3, … }`, or switches with more ports")
+        }
+        Fault::NoRate(rate, switch) => Diagnostic::error("AIC0507", format!("{switch} cannot run a link of {rate}"))
+            .at(fabric.at.field("attach"), format!("{rate} ports"))
+            .at(fabric.at.field("leaf"), format!("{switch} has no cage of that rate"))
+            .help("set `link_rate` to a rate of the switch, or choose another leaf"),
+        Fault::Count(tier, declared, needed) => Diagnostic::error("AIC0505", format!("fabric {name} declares {declared} {}, it needs {needed}", plural(*tier)))
+            .at(fabric.at.field("topology"), format!("{declared} {}", plural(*tier)))
+            .help(format!("{} = {needed}, or leave it out to have it planned", plural(*tier))),
+        Fault::Islands(leaves) => Diagnostic::error("AIC0506", format!("the {leaves} leaves of fabric {name} are islands: nothing joins them"))
+            .at(fabric.at.field("topology"), format!("{leaves} leaves, one tier"))
+            .help("`inter_leaf`, `uplink { links = 2 }`, or `topology : leaf_spine`"),
+        Fault::Uplink(target) => Diagnostic::error("AIC0504", format!("the uplinks of fabric {name} find no free ports on {target}"))
+            .at(fabric.at.field("uplink"), "no port for them")
+            .help("fewer links, or switches with more ports"),
+        Fault::NotPlanned(_) => return None,
+    })
+}
+
+fn plural(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Leaf => "leaves",
+        Tier::Spine => "spines",
+        Tier::Core => "cores",
+    }
+}
+
+/// AIC0503.
+pub fn oversubscription(cx: &Context, report: &mut Report) {
+    for (id, fabric) in cx.fabrics() {
+        let Some(ratio) = cx.topology.fabrics[id].ratio else { continue };
+        if ratio > fabric.oversubscription.value {
+            let real = Quantity::new(ratio, crate::base::Dimension::Ratio);
+            report.push(
+                Diagnostic::error(
+                    "AIC0503",
+                    format!("leaves of fabric {} are {real} oversubscribed, at most {} is declared", fabric.name, fabric.oversubscription),
+                )
+                .at(fabric.at.field("oversubscription"), "declared")
+                .at(fabric.at.field("topology"), "counts given here")
+                .why("collectives run at the rate of the narrowest step")
+                .help("more spines, or leave the counts out to have them planned"),
+            );
+        }
+    }
+}
+
+/// AIC0508.
+pub fn kinds(cx: &Context, report: &mut Report) {
+    for (_, fabric) in cx.fabrics() {
+        let Some(leaf) = &fabric.leaf else { continue };
+        let expected = match fabric.kind.as_str() {
+            "infiniband" => "infiniband",
+            "roce" | "ethernet" => "ethernet",
+            _ => continue,
+        };
+        if leaf.link_type != expected {
+            report.push(
+                Diagnostic::error("AIC0508", format!("fabric {} is {}, its leaf {} is a switch for {}", fabric.name, fabric.kind, leaf.name, leaf.link_type))
+                    .at(fabric.at.field("leaf"), format!("{}: {}", leaf.name, leaf.link_type))
+                    .at(fabric.at.head, format!("{} fabric", fabric.kind))
+                    .help(format!("a switch with link_type = {expected}")),
+            );
+        }
+    }
+}
