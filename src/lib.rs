@@ -5,9 +5,11 @@
 #![deny(missing_docs)]
 
 pub mod base;
+pub mod bundle;
 pub mod cli;
 pub mod design;
 pub mod lang;
+pub mod lower;
 pub mod nodes;
 pub mod rules;
 pub mod schema;

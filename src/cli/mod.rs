@@ -1,8 +1,10 @@
 //! The command line: one file a command. Here alone the compiler touches the disk, the terminal and the environment.
 #![allow(clippy::disallowed_methods, reason = "the command line is where input and output happen")]
 
+mod build;
 mod check;
 pub mod explain;
+mod new;
 pub mod project;
 pub mod render;
 
@@ -20,12 +22,19 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Checks a design and writes its bundle.
+    Build(build::Arguments),
     /// Checks a design.
     Check(check::Arguments),
     /// Explains a code.
     Explain {
         /// The code: AIC0401. Without it, all codes are listed.
         code: Option<String>,
+    },
+    /// Makes a folder with a small design that builds.
+    New {
+        /// The folder.
+        dir: std::path::PathBuf,
     },
     /// Prints the schema: every kind and field.
     Schema {
@@ -94,6 +103,8 @@ pub fn main() -> i32 {
         }
     };
     let result = match cli.command {
+        Command::Build(arguments) => build::run(&arguments),
+        Command::New { dir } => new::run(&dir),
         Command::Check(arguments) => check::run(&arguments),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Schema { markdown: false } => print_line(&serde_json::to_string_pretty(&crate::schema::print::json()).unwrap_or_default()),

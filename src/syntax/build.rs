@@ -55,14 +55,8 @@ impl Builder {
 
     fn at(&self, pair: &Pair<Rule>) -> Span {
         // Pest's spans take in the blanks and comments after the last token.
-        let text = pair.as_str();
-        let mut length = text.trim_end().len();
-        if let Some(last_line) = text[..length].rfind('\n').map(|i| i + 1)
-            && text[last_line..length].trim_start().starts_with("//")
-        {
-            length = text[..last_line].trim_end().len();
-        }
-        self.span(pair.as_span().start(), pair.as_span().start() + length)
+        let start = pair.as_span().start();
+        self.span(start, start + super::recover::code_length(pair.as_str()))
     }
 
     fn name(&self, pair: &Pair<Rule>) -> Name {

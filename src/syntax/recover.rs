@@ -335,6 +335,23 @@ impl Iterator for Scanner<'_> {
     }
 }
 
+/// How much of a text is code: without the blanks and comments at its end.
+pub fn code_length(text: &str) -> usize {
+    let trimmed = text.trim_end().len();
+    // A doc comment is a token of its own.
+    if !text.contains("//") || text.starts_with("//") {
+        return trimmed;
+    }
+    let mut scanner = Scanner::new(text, 0, text.len());
+    let mut end = 0;
+    while let Some((at, byte)) = scanner.next() {
+        if !byte.is_ascii_whitespace() {
+            end = scanner.at.max(at + 1);
+        }
+    }
+    end.min(trimmed)
+}
+
 /// Whether the line at `at` starts a declaration in column one: a word, then a word, `{`, `[` or `:`; or a keyword, a doc or an allow.
 fn starts_declaration(text: &str, at: usize) -> bool {
     let line = text[at..].lines().next().unwrap_or("");

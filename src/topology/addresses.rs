@@ -168,3 +168,12 @@ pub fn interface(design: &Design, port: PortRef) -> String {
 pub fn management_interface(link_type: &str) -> &'static str {
     if link_type == "ethernet" { "eth0" } else { "mgmt0" }
 }
+
+/// The n-th address of a range.
+pub fn nth(range: &ipnet::IpNet, n: u32) -> Option<IpAddr> {
+    let address = match range.network() {
+        IpAddr::V4(ip) => IpAddr::V4(u32::from(ip).checked_add(n)?.into()),
+        IpAddr::V6(ip) => IpAddr::V6(u128::from(ip).checked_add(n.into())?.into()),
+    };
+    range.contains(&address).then_some(address)
+}

@@ -1,0 +1,139 @@
+//! `aic build`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::check::{exit_code, report, verdict};
+use super::{Common, Format, project};
+use crate::base::names::{count_of, grouped};
+use crate::{Compilation, bundle, lower};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The entry file; `cluster.aic`, or all sites of aic.toml.
+    file: Option<PathBuf>,
+    /// Where the bundle goes.
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Prints JSON on standard output and writes nothing.
+    #[arg(long, value_enum)]
+    emit: Option<Emit>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Emit {
+    /// The design as plain data.
+    Design,
+    /// plan.json.
+    Plan,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<i32, String> {
+    let common = &arguments.common;
+    let targets = project::targets(arguments.file.as_deref())?;
+    let several = targets.len() > 1;
+    let mut compilations = Vec::new();
+    for target in targets {
+        let compilation = project::compile(&target, common)?;
+        compilations.push((target, compilation));
+    }
+    if let Some(emit) = arguments.emit {
+        return self::emit(emit, compilations, common);
+    }
+    let mut artifacts = Vec::new();
+    if exit_code(&compilations, common) == 0 {
+        for (_, compilation) in &mut compilations {
+            match lower::lower(compilation) {
+                Ok(made) => artifacts.push(made),
+                Err(faults) => compilation.diagnostics.extend(faults),
+            }
+        }
+    }
+    report(&compilations, common)?;
+    let code = exit_code(&compilations, common);
+    if code != 0 || artifacts.len() != compilations.len() {
+        if common.format == Format::Human && !common.quiet {
+            for (target, compilation) in &compilations {
+                eprintln!("{}: {}; nothing is written", target.entry, verdict(compilation));
+            }
+        }
+        return Ok(code.max(1));
+    }
+    for ((target, compilation), artifacts) in compilations.iter().zip(artifacts) {
+        let mut dir = arguments.out.clone().unwrap_or_else(|| target.out.clone());
+        if let (Some(out), true) = (&arguments.out, several) {
+            dir = out.join(std::path::Path::new(&target.entry).file_stem().unwrap_or_default());
+        }
+        let files = bundle::render(&artifacts, &compilation.sources);
+        let written = bundle::write(&dir, &files)?;
+        if common.format == Format::Human && !common.quiet {
+            super::print_line(&summary(compilation, &dir, written, files.len()))?;
+        }
+    }
+    Ok(0)
+}
+
+fn emit(emit: Emit, compilations: Vec<(project::Target, Compilation)>, common: &Common) -> Result<i32, String> {
+    let code = exit_code(&compilations, common);
+    if code != 0 {
+        report(&compilations, common)?;
+        return Ok(code);
+    }
+    for (_, compilation) in &compilations {
+        let text = match emit {
+            Emit::Design => serde_json::to_string_pretty(&*compilation.design).map_err(|e| e.to_string())?,
+            Emit::Plan => lower::plan::text(compilation).trim_end().to_owned(),
+        };
+        super::print_line(&text)?;
+    }
+    Ok(0)
+}
+
+/// What a person wants to see when a build is done.
+fn summary(c: &Compilation, dir: &std::path::Path, written: bundle::Written, files: usize) -> String {
+    let d = &c.design;
+    let gpus: usize = d.hosts.iter().map(|h| h.system.gpus().count()).sum();
+    let mut lines = vec![format!("{}: {}, {}", d.cluster.name, count_of(d.hosts.len(), "host"), count_of(gpus, "GPU"))];
+    for pool in &d.pools {
+        let gpu = pool.hosts.first().and_then(|h| d.hosts[*h].system.gpu_model());
+        let n: usize = pool.hosts.iter().map(|h| d.hosts[*h].system.gpus().count()).sum();
+        let what = gpu.map_or(String::new(), |g| format!(", {} × {}", grouped(n as i128), g.name));
+        lines.push(format!("  pool {:<16} {}{what}", pool.name, count_of(pool.hosts.len(), "host")));
+    }
+    for (fabric, plan) in d.fabrics.iter().zip(&c.topology.fabrics) {
+        let switches: i64 = plan.tiers.iter().map(|(.., n)| n).sum();
+        let cables: i64 = plan.cables.values().sum();
+        let ratio = plan.ratio.map_or(String::new(), |r| format!(", {}", crate::base::Quantity::new(r, crate::base::Dimension::Ratio)));
+        lines.push(format!(
+            "  fabric {:<14} {}, {}{ratio}",
+            fabric.name,
+            count_of(switches.max(0) as usize, "switch").replace("switchs", "switches"),
+            count_of(cables.max(0) as usize, "link")
+        ));
+    }
+    for queue in &d.queues {
+        let queued: i128 = d
+            .workloads
+            .iter()
+            .zip(&c.nodes.pods)
+            .filter(|(w, _)| w.queue.is_some_and(|q| d.queues[q].name == queue.name))
+            .flat_map(|(_, p)| &p.shapes)
+            .map(|s| s.requests.iter().filter(|(n, _)| n.ends_with("/gpu")).map(|(_, a)| a).sum::<i128>() * s.count as i128)
+            .sum();
+        lines.push(format!("  queue {:<15} {} of its {} GPUs asked for", queue.name, grouped(queued), grouped(queue.gpus.unwrap_or(0).into())));
+    }
+    lines.push(format!("  {}", verdict(c)));
+    lines.push(format!(
+        "{} files in {} ({} new or changed, {} removed); read {} next",
+        files,
+        dir.display(),
+        written.changed,
+        written.removed,
+        dir.join("README.md").display()
+    ));
+    lines.join("\n")
+}

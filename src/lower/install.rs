@@ -1,0 +1,259 @@
+//! `install/`: a folder an operator with Helm values, and the commands in the README.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::object::{Document, agent_tolerations, tolerations};
+use super::{Artifacts, kubernetes};
+use crate::Compilation;
+use crate::design::Design;
+use crate::nodes::pool_label;
+use crate::topology::addresses::Owner;
+use crate::versions::{self, Chart};
+
+/// Lowers the folder.
+pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
+    let charts = kubernetes::charts(c);
+    for (chart, source) in &charts {
+        let value = values(c, chart);
+        let document = Document { value, source: source.clone(), span: Default::default(), fields: Vec::new() };
+        artifacts.objects(format!("install/{}/values.yaml", chart.name), vec![document]);
+    }
+    artifacts.text("install/README.md", readme(c, &charts));
+}
+
+/// Addresses of hosts on the network that carries node addresses.
+pub fn node_addresses(c: &Compilation, hosts: &[usize]) -> Vec<String> {
+    let network = c.design.node_network();
+    hosts
+        .iter()
+        .filter_map(|h| c.topology.addresses.iter().find(|a| Some(a.network) == network && a.owner == Owner::Host(*h)).map(|a| a.address.to_string()))
+        .collect()
+}
+
+/// The interface that carries node addresses, if it is the same on all hosts.
+pub fn node_interfaces(c: &Compilation) -> Vec<String> {
+    let network = c.design.node_network();
+    let mut out: Vec<String> = c.topology.addresses.iter().filter(|a| Some(a.network) == network).map(|a| a.interface.clone()).collect();
+    out.sort();
+    out.dedup();
+    out
+}
+
+fn control_plane_toleration() -> Value {
+    json!({ "key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule" })
+}
+
+fn agents(c: &Compilation) -> Vec<Value> {
+    agent_tolerations(c.nodes.taints.iter().flatten())
+}
+
+fn values(c: &Compilation, chart: &Chart) -> Value {
+    let d = &c.design;
+    match chart.name {
+        "cilium" => cilium(c),
+        "cert-manager" => json!({
+            "crds": { "enabled": true, "keep": true }, "replicaCount": 2, "podDisruptionBudget": { "enabled": true },
+            "webhook": { "replicaCount": 2, "podDisruptionBudget": { "enabled": true } },
+            "prometheus": { "servicemonitor": { "enabled": false } },
+        }),
+        "kube-prometheus-stack" => prometheus(c),
+        "node-feature-discovery" => json!({
+            "master": { "config": { "extraLabelNs": ["nvidia.com"] } },
+            "worker": {
+                "config": { "sources": { "pci": { "deviceClassWhitelist": ["02", "0200", "0207", "0300", "0302"], "deviceLabelFields": ["vendor"] } } },
+                "tolerations": agents(c),
+            },
+            "prometheus": { "enable": false },
+        }),
+        "network-operator" => json!({
+            "nfd": { "enabled": false, "deployNodeFeatureRules": true }, "upgradeCRDs": true,
+            "sriovNetworkOperator": { "enabled": true }, "maintenanceOperator": { "enabled": false },
+            "sriov-network-operator": {
+                "operator": { "resourcePrefix": "nvidia.com", "admissionControllers": { "enabled": false } },
+                "sriovOperatorConfig": { "deploy": true, "configDaemonNodeSelector": { "network.nvidia.com/operator.mofed.wait": "false" } },
+            },
+            "operator": { "tolerations": [control_plane_toleration()] },
+        }),
+        "gpu-operator" => json!({
+            "clusterPolicy": { "deployCR": false }, "gpuCluster": { "deployCR": false },
+            "nfd": { "enabled": false, "nodefeaturerules": false }, "psa": { "enabled": false },
+            "operator": { "upgradeCRD": true, "tolerations": [control_plane_toleration()] },
+            "driver": { "manager": { "version": versions::DRIVER_MANAGER.2 } },
+        }),
+        "rook-ceph" => json!({
+            "crds": { "enabled": true }, "csi": { "installCsiOperator": true }, "enableDiscoveryDaemon": false, "disableDeviceHotplug": true,
+            "monitoring": { "enabled": d.cluster.observability },
+            "resources": { "requests": { "cpu": "200m", "memory": "128Mi" }, "limits": { "memory": "512Mi" } },
+            "tolerations": [],
+        }),
+        "ceph-csi-drivers" => {
+            let has = |kind: &str| d.storages.iter().flat_map(|s| &s.parts).any(|p| p.kind == kind);
+            json!({
+                "operatorConfig": { "namespace": "rook-ceph", "driverSpecDefaults": {
+                    "imageSet": { "name": "rook-csi-operator-image-set-configmap" }, "snapshotPolicy": "none",
+                    "nodePlugin": { "priorityClassName": "system-node-critical", "tolerations": agents(c) },
+                    "controllerPlugin": { "priorityClassName": "system-cluster-critical", "replicas": 2 },
+                } },
+                "drivers": {
+                    "cephfs": { "enabled": has("filesystem"), "name": "rook-ceph.cephfs.csi.ceph.com" },
+                    "rbd": { "enabled": has("block"), "name": "rook-ceph.rbd.csi.ceph.com" },
+                    "nfs": { "enabled": false }, "nvmeof": { "enabled": false },
+                },
+            })
+        }
+        "topolvm" => topolvm(c),
+        "jobset" => json!({
+            "image": { "repository": versions::JOBSET_IMAGE.0, "tag": versions::JOBSET_IMAGE.1, "pullPolicy": "IfNotPresent" },
+            "controller": { "replicas": 2, "leaderElection": { "enable": true }, "podDisruptionBudget": { "enabled": true, "minAvailable": 1 } },
+            "certManager": { "enable": false }, "prometheus": { "enable": false },
+        }),
+        _ => kueue(d),
+    }
+}
+
+fn cilium(c: &Compilation) -> Value {
+    let d = &c.design;
+    let pods = d.cluster.pods.as_ref();
+    let endpoint = d.control_plane.as_ref().and_then(|cp| cp.endpoint.clone().or_else(|| node_addresses(c, &cp.hosts).into_iter().next())).unwrap_or_default();
+    let mtu = pods.and_then(|p| p.network).map_or(1500, |n| d.networks[n].mtu);
+    let mut value = json!({
+        "kubeProxyReplacement": "true", "k8sServiceHost": endpoint, "k8sServicePort": 6443,
+        "ipam": { "mode": "kubernetes" }, "k8s": { "requireIPv4PodCIDR": true },
+    });
+    match pods.map(|p| p.encapsulation.as_str()) {
+        Some("none") => {
+            value["routingMode"] = "native".into();
+            value["ipv4NativeRoutingCIDR"] = pods.map(|p| p.cidr.to_string()).into();
+            value["autoDirectNodeRoutes"] = true.into();
+        }
+        other => {
+            value["routingMode"] = "tunnel".into();
+            value["tunnelProtocol"] = other.unwrap_or("vxlan").into();
+        }
+    }
+    // The device's MTU: Cilium subtracts the encapsulation itself.
+    value["MTU"] = mtu.into();
+    value["devices"] = json!(node_interfaces(c));
+    // Exclusive would rename Multus' configuration.
+    value["cni"] = json!({ "exclusive": d.pools.iter().all(|p| p.rdma.is_none()) });
+    value["operator"] = json!({ "replicas": if d.hosts.len() > 1 { 2 } else { 1 } });
+    value["prometheus"] = json!({ "enabled": d.cluster.observability, "serviceMonitor": { "enabled": false } });
+    value["hubble"] = json!({ "enabled": true, "relay": { "enabled": false }, "ui": { "enabled": false } });
+    value
+}
+
+fn prometheus(c: &Compilation) -> Value {
+    let d = &c.design;
+    let retention = d
+        .cluster
+        .retention
+        .map_or("15d".to_owned(), |r| format!("{}h", crate::base::quantity::decimal(r.value / crate::base::Rational::from_integer(3600), 0)));
+    let addresses = d.control_plane.as_ref().map_or_else(Vec::new, |cp| node_addresses(c, &cp.hosts));
+    json!({
+        "crds": { "enabled": true },
+        "prometheus": { "prometheusSpec": {
+            "replicas": 2, "retention": retention, "retentionSize": "90GB", "storageSpec": { "emptyDir": { "sizeLimit": "100Gi" } },
+            "resources": { "requests": { "cpu": "4", "memory": "32Gi", "ephemeral-storage": "110Gi" }, "limits": { "memory": "32Gi" } },
+            "ruleSelectorNilUsesHelmValues": false, "serviceMonitorSelectorNilUsesHelmValues": false,
+            "podMonitorSelectorNilUsesHelmValues": false, "probeSelectorNilUsesHelmValues": false,
+        } },
+        "alertmanager": { "alertmanagerSpec": { "replicas": 3 } },
+        "grafana": { "enabled": true }, "kubeProxy": { "enabled": false },
+        "kubeEtcd": { "enabled": true, "endpoints": addresses, "service": { "port": 2381, "targetPort": 2381 } },
+        "kubeControllerManager": { "endpoints": addresses }, "kubeScheduler": { "endpoints": addresses },
+        "prometheus-node-exporter": { "tolerations": [{ "operator": "Exists", "effect": "NoSchedule" }] },
+    })
+}
+
+fn topolvm(c: &Compilation) -> Value {
+    let d = &c.design;
+    let locals: Vec<_> = d.storages.iter().filter(|s| s.kind == "local_nvme").collect();
+    let pools: Vec<usize> = (0..d.pools.len()).filter(|p| locals.iter().any(|s| d.pools[*p].hosts.iter().any(|h| s.hosts.contains(h)))).collect();
+    let tolerations: Vec<Value> = pools.iter().flat_map(|p| tolerations(&c.nodes.taints[*p])).collect();
+    let classes: Vec<Value> =
+        locals.iter().enumerate().map(|(i, s)| json!({ "name": s.name, "volume-group": s.name, "default": i == 0, "spare-gb": 10 })).collect();
+    let selector = match pools.as_slice() {
+        [one] => json!({ pool_label(d, &d.pools[*one]): d.pools[*one].name }),
+        _ => json!({}),
+    };
+    json!({
+        "lvmd": { "managed": true, "deviceClasses": classes, "nodeSelector": selector, "tolerations": tolerations },
+        "node": { "nodeSelector": selector, "tolerations": tolerations },
+        "controller": { "replicaCount": 2 },
+        "webhook": { "certManager": true, "podMutatingWebhook": { "enabled": false } },
+        "scheduler": { "enabled": false }, "snapshot": { "enabled": false }, "storageClasses": [], "cert-manager": { "enabled": false },
+    })
+}
+
+fn kueue(d: &Design) -> Value {
+    let mut namespaces: Vec<&str> = d.queues.iter().map(|q| q.namespace.as_str()).collect();
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    let mut frameworks = vec!["batch/job"];
+    if d.workloads.iter().any(|w| w.kind == "training") {
+        frameworks.push("jobset.x-k8s.io/jobset");
+    }
+    // The chart takes the whole configuration as one text.
+    let configuration = json!({
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration",
+        "health": { "healthProbeBindAddress": ":8081" },
+        "metrics": { "bindAddress": ":8443", "enableClusterQueueResources": true },
+        "webhook": { "port": 9443 },
+        "leaderElection": { "leaderElect": true, "resourceName": "c1f6bfd2.kueue.x-k8s.io" },
+        "controller": { "groupKindConcurrency": { "Job.batch": 5, "Pod": 5, "Workload.kueue.x-k8s.io": 10, "LocalQueue.kueue.x-k8s.io": 5, "ClusterQueue.kueue.x-k8s.io": 5, "ResourceFlavor.kueue.x-k8s.io": 1 } },
+        "clientConnection": { "qps": 300, "burst": 500 },
+        "waitForPodsReady": { "timeout": "15m", "recoveryTimeout": "5m", "blockAdmission": false, "requeuingStrategy": { "timestamp": "Eviction", "backoffLimitCount": 5, "backoffBaseSeconds": 60, "backoffMaxSeconds": 3600 } },
+        "manageJobsWithoutQueueName": true,
+        "managedJobsNamespaceSelector": { "matchExpressions": [{ "key": "kubernetes.io/metadata.name", "operator": "In", "values": namespaces }] },
+        "integrations": { "frameworks": frameworks },
+    });
+    json!({
+        "enablePrometheus": d.cluster.observability, "enableCertManager": false, "enableVisibilityAPF": true, "kubernetesClusterDomain": d.cluster.domain,
+        "controllerManager": {
+            "replicas": 2, "podDisruptionBudget": { "enabled": true, "minAvailable": 1 },
+            "manager": {
+                "image": { "repository": versions::KUEUE_IMAGE.0, "tag": versions::KUEUE_IMAGE.1, "pullPolicy": "IfNotPresent" },
+                "resources": { "requests": { "cpu": "1", "memory": "2Gi" }, "limits": { "cpu": "2", "memory": "2Gi" } },
+            },
+        },
+        "metrics": { "prometheusNamespace": "monitoring" },
+        "managerConfig": { "controllerManagerConfigYaml": crate::bundle::yaml::text(&configuration) },
+    })
+}
+
+fn readme(c: &Compilation, charts: &[(&'static Chart, String)]) -> String {
+    let mut out = format!(
+        "# Operators of {}\n\nOne folder an operator; the release has the folder's name. Each step waits for the one before. Namespaces are applied before Helm, which sets no Pod Security labels: `--create-namespace` is never used.\n\n| release | chart | version | namespace | asked for by |\n|---|---|---|---|---|\n",
+        c.design.cluster.name
+    );
+    for (chart, source) in charts {
+        let _ = writeln!(out, "| {} | {} {} | {} | {} | `{source}` |", chart.name, chart.repository, chart.chart, chart.version, chart.namespace);
+    }
+    out.push_str("\n```sh\ncd install\n");
+    for (chart, _) in charts {
+        let place = if chart.repository.starts_with("oci://") {
+            format!("{}/{}", chart.repository, chart.chart)
+        } else {
+            format!("{} --repo {}", chart.chart, chart.repository)
+        };
+        let _ = writeln!(
+            out,
+            "helm upgrade --install {} {place} --version {} --namespace {} --values {}/values.yaml --wait --timeout 20m",
+            chart.name, chart.version, chart.namespace, chart.name
+        );
+        match chart.name {
+            "cilium" => out.push_str("kubectl apply --server-side -k ../kubernetes/namespaces && ../kubernetes/nodes/apply.sh\n"),
+            "network-operator" => {
+                out.push_str("kubectl apply --server-side -k ../kubernetes/network   # virtual functions and RDMA mode reboot hosts the first time\n")
+            }
+            "gpu-operator" => out.push_str("kubectl apply --server-side -k ../kubernetes/runtime && kubectl apply --server-side -k ../kubernetes/gpu\n"),
+            "ceph-csi-drivers" => out.push_str("kubectl apply --server-side -k ../kubernetes/storage\n"),
+            "kueue" => out.push_str("kubectl apply --server-side -k ../kubernetes/scheduling\n"),
+            _ => {}
+        }
+    }
+    out.push_str("```\n");
+    out
+}

@@ -1,0 +1,165 @@
+//! `kubernetes/`: everything that is applied to the API server.
+
+mod gpu;
+mod network;
+mod nodes;
+mod observability;
+mod policy;
+mod scheduling;
+mod storage;
+mod workloads;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use super::object::{Document, Maker};
+use super::{Artifacts, Content};
+use crate::Compilation;
+use crate::versions::{self, Chart};
+
+/// What the lowering of one folder reads.
+pub struct Input<'a> {
+    /// The compilation.
+    pub compilation: &'a Compilation,
+    /// Makes objects.
+    pub maker: Maker<'a>,
+}
+
+impl<'a> Input<'a> {
+    /// The design.
+    pub fn design(&self) -> &'a crate::design::Design {
+        &self.compilation.design
+    }
+
+    /// Declared pools with GPUs.
+    pub fn gpu_pools(&self) -> impl Iterator<Item = (usize, &'a crate::design::Pool)> {
+        self.design().pools.iter().enumerate().filter(|(_, p)| p.gpu.is_some())
+    }
+
+    /// Pools with RDMA.
+    pub fn rdma_pools(&self) -> impl Iterator<Item = (usize, &'a crate::design::Pool)> {
+        self.design().pools.iter().enumerate().filter(|(_, p)| p.rdma.is_some())
+    }
+}
+
+/// The Helm releases that a design needs, in the order of their installation, each with the declaration that asks for it.
+pub fn charts(compilation: &Compilation) -> Vec<(&'static Chart, String)> {
+    let d = &compilation.design;
+    let gpu = d.pools.iter().find(|p| p.gpu.is_some());
+    let rdma = d.pools.iter().find(|p| p.rdma.is_some());
+    let ceph = d.storages.iter().find(|s| s.kind == "ceph");
+    let local = d.storages.iter().find(|s| s.kind == "local_nvme");
+    let training = d.workloads.iter().find(|w| w.kind == "training");
+    let mut out: Vec<(&'static Chart, String)> = Vec::new();
+    let mut add = |chart: &'static Chart, source: Option<String>| {
+        if let Some(source) = source {
+            out.push((chart, source));
+        }
+    };
+    let cluster = Some("cluster".to_owned());
+    add(&versions::CILIUM, d.cluster.pods.as_ref().map(|_| "cluster.pods".into()));
+    add(&versions::CERT_MANAGER, local.map(|s| s.at.source.clone()).or_else(|| cluster.clone().filter(|_| ceph.is_some())));
+    add(&versions::PROMETHEUS, d.cluster.observability.then(|| "cluster.observability".into()));
+    add(&versions::NFD, gpu.map(|p| p.at.source.clone()).or_else(|| rdma.map(|p| p.at.source.clone())));
+    add(&versions::NETWORK_OPERATOR, rdma.map(|p| format!("{}.rdma", p.at.source)));
+    add(&versions::GPU_OPERATOR, gpu.map(|p| format!("{}.gpu", p.at.source)));
+    add(&versions::ROOK, ceph.map(|s| s.at.source.clone()));
+    add(&versions::CEPH_CSI, ceph.map(|s| s.at.source.clone()));
+    add(&versions::TOPOLVM, local.map(|s| s.at.source.clone()));
+    add(&versions::JOBSET, training.map(|w| w.at.source.clone()));
+    add(&versions::KUEUE, d.queues.first().map(|_| "cluster.scheduler".into()));
+    out
+}
+
+/// Workload namespaces: privileged where pods lock memory for RDMA, else what the cluster says.
+pub fn workload_namespaces(input: &Input) -> BTreeMap<String, (bool, usize, bool)> {
+    // Namespace → privileged, the queue or workload that names it, whether it is a queue.
+    let d = input.design();
+    let mut out: BTreeMap<String, (bool, usize, bool)> = BTreeMap::new();
+    for (i, queue) in d.queues.iter().enumerate() {
+        let rdma = queue.pools.iter().any(|p| d.pools[*p].rdma.is_some());
+        let entry = out.entry(queue.namespace.clone()).or_insert((false, i, true));
+        entry.0 |= rdma;
+    }
+    for (i, workload) in d.workloads.iter().enumerate() {
+        let entry = out.entry(workload.namespace.clone()).or_insert((false, i, false));
+        entry.0 |= workload.rdma;
+    }
+    out
+}
+
+/// The declaration that a namespace comes from.
+pub fn namespace_at<'a>(input: &Input<'a>, (_, index, queue): (bool, usize, bool)) -> &'a crate::design::At {
+    if queue { &input.design().queues[index].at } else { &input.design().workloads[index].at }
+}
+
+/// Lowers the whole folder.
+pub fn lower(compilation: &Compilation, artifacts: &mut Artifacts) {
+    let input = Input { compilation, maker: Maker { design: &compilation.design } };
+    namespaces(&input, artifacts);
+    nodes::lower(&input, artifacts);
+    gpu::lower(&input, artifacts);
+    network::lower(&input, artifacts);
+    storage::lower(&input, artifacts);
+    scheduling::lower(&input, artifacts);
+    policy::lower(&input, artifacts);
+    observability::lower(&input, artifacts);
+    workloads::lower(&input, artifacts);
+    kustomizations(artifacts);
+}
+
+fn namespaces(input: &Input, artifacts: &mut Artifacts) {
+    let d = input.design();
+    let mut seen = BTreeSet::new();
+    let mut operators = Vec::new();
+    for (chart, source) in charts(input.compilation) {
+        if chart.namespace == "kube-system" || !seen.insert(chart.namespace) {
+            continue;
+        }
+        let mut document = input.maker.object("v1", "Namespace", None, chart.namespace, &d.cluster.at, "", json!({}));
+        document.source.clone_from(&source);
+        document.value["metadata"]["annotations"] = json!({ format!("{}/source", d.cluster.label_domain): source });
+        document = document.label("pod-security.kubernetes.io/enforce", "privileged");
+        if chart.namespace == "topolvm-system" {
+            document = document.label("topolvm.io/webhook", "ignore");
+        }
+        operators.push(document);
+    }
+    artifacts.objects("kubernetes/namespaces/operators.yaml", operators);
+    let workloads = workload_namespaces(input)
+        .into_iter()
+        .map(|(name, origin)| {
+            let level = if origin.0 { "privileged" } else { d.cluster.pod_security.as_str() };
+            input.maker.object("v1", "Namespace", None, &name, namespace_at(input, origin), "", json!({})).label("pod-security.kubernetes.io/enforce", level)
+        })
+        .collect();
+    artifacts.objects("kubernetes/namespaces/workloads.yaml", workloads);
+}
+
+/// A `kustomization.yaml` in each folder; nodes/ stands outside the root, since a Node that is applied before its host joins loses its taints.
+fn kustomizations(artifacts: &mut Artifacts) {
+    let mut folders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in artifacts.files.iter().filter(|(p, c)| p.starts_with("kubernetes/") && matches!(c, Content::Documents(_))).map(|(p, _)| p.clone()) {
+        let mut child = path;
+        while let Some((parent, name)) = child.clone().rsplit_once('/') {
+            if parent == "kubernetes" && name == "nodes" {
+                break;
+            }
+            folders.entry(parent.to_owned()).or_default().insert(name.to_owned());
+            child = parent.to_owned();
+            if parent == "kubernetes" {
+                break;
+            }
+        }
+    }
+    // Namespaces first: kustomize keeps the order of resources for objects it does not sort.
+    const ORDER: [&str; 9] = ["namespaces", "runtime", "gpu", "network", "storage", "scheduling", "policy", "observability", "workloads"];
+    for (folder, names) in folders {
+        let mut names: Vec<String> = names.into_iter().collect();
+        names.sort_by_key(|n| (ORDER.iter().position(|o| o == n).unwrap_or(ORDER.len()), n.clone()));
+        let value = json!({ "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names });
+        artifacts
+            .objects(format!("{folder}/kustomization.yaml"), vec![Document { value, source: "cluster".into(), span: Default::default(), fields: Vec::new() }]);
+    }
+}

@@ -1,0 +1,87 @@
+//! `storage/plan.md`: layout, capacity and throughput, each as a sum.
+
+use std::fmt::Write as _;
+
+use super::Artifacts;
+use crate::Compilation;
+use crate::base::quantity::{decimal, find_unit};
+use crate::base::{Dimension, Quantity, Rational};
+use crate::topology::storage::{domains, figures, usable_share};
+
+fn shown(value: Option<Rational>, dimension: Dimension, unit: &str) -> String {
+    value.map_or("unknown".into(), |v| Quantity { unit: find_unit(unit), ..Quantity::new(v, dimension) }.to_string())
+}
+
+/// Lowers the folder.
+pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
+    let d = &c.design;
+    if d.storages.is_empty() {
+        return;
+    }
+    let mut out = format!(
+        "# Storage of {}\n\nSums over data sheets: what a disk's sheet does not give is unknown. Rates are ceilings; acceptance measures the real ones.\n",
+        d.cluster.name
+    );
+    for storage in &d.storages {
+        let f = figures(d, storage);
+        let _ = write!(out, "\n## {} ({})\n\n| | sum | value |\n|---|---|---|\n", storage.name, storage.kind);
+        let hosts = storage.hosts.len();
+        let disks = if hosts > 0 { format!("{hosts} hosts × {} disks", f.counts.0 / hosts.max(1)) } else { "declared".into() };
+        let _ = writeln!(out, "| raw | {disks} | {} |", shown(f.raw, Dimension::Bytes, "TB"));
+        for (part, usable) in storage.parts.iter().zip(&f.parts) {
+            let share = usable_share(d, storage, part);
+            let (n, m) = part.factor();
+            let what = part.erasure.map_or(format!("{} replicas", part.replicas), |(k, m)| format!("{k} + {m}"));
+            let _ = writeln!(
+                out,
+                "| {} {} ({what}) | raw × {} % × {m} / {n}, if it had all of it | {} |",
+                part.kind,
+                part.name,
+                decimal(share * Rational::from_integer(100), 2),
+                shown(Some(*usable), Dimension::Bytes, "TB")
+            );
+            let have = domains(d, storage, &part.failure_domain).len() as i64;
+            let _ =
+                writeln!(out, "| failure domains of {} | {} {}s of {have} | {} to spare |", part.name, part.width(), part.failure_domain, have - part.width());
+        }
+        let _ = writeln!(
+            out,
+            "| read | the narrower of disks {} and ports {} | {} |",
+            shown(f.disk_read, Dimension::Rate, "GB/s"),
+            shown(f.ports, Dimension::Rate, "GB/s"),
+            shown(f.read, Dimension::Rate, "GB/s")
+        );
+        let _ = writeln!(out, "| write | after copies | {} |", shown(f.write, Dimension::Rate, "GB/s"));
+    }
+    if !d.volumes.is_empty() {
+        out.push_str("\n## Volumes\n\n| volume | on | size | access |\n|---|---|---|---|\n");
+        for volume in &d.volumes {
+            let _ = writeln!(out, "| {} | {} | {} | {} |", volume.name, d.storages[volume.storage].name, volume.size, volume.access);
+        }
+    }
+    for workload in &d.workloads {
+        let Some(checkpoint) = &workload.checkpoint else { continue };
+        let f = figures(d, &d.storages[d.volumes[checkpoint.volume].storage]);
+        let time = |rate: Option<Rational>, bytes: Rational| {
+            rate.filter(|r| *r > Rational::from_integer(0)).map_or("unknown".to_owned(), |r| format!("{} s", decimal(bytes / r, 1)))
+        };
+        let readers = checkpoint.size.value * Rational::from_integer(checkpoint.readers.into());
+        let _ = write!(
+            out,
+            "\n## Checkpoints of {}: {} every {}\n\n| | sum | value |\n|---|---|---|\n| write | {} / write rate | {} |\n| restore | {} readers × {} / read rate | {} |\n| kept | ({} + 1) × {} | {} of {} |\n",
+            workload.name,
+            checkpoint.size,
+            checkpoint.every,
+            checkpoint.size,
+            time(f.write, checkpoint.size.value),
+            checkpoint.readers,
+            checkpoint.size,
+            time(f.read, readers),
+            checkpoint.keep,
+            checkpoint.size,
+            Quantity { value: checkpoint.size.value * Rational::from_integer((checkpoint.keep + 1).into()), ..checkpoint.size },
+            d.volumes[checkpoint.volume].size,
+        );
+    }
+    artifacts.text("storage/plan.md", out);
+}

@@ -1,0 +1,141 @@
+//! What the language accepts and this version does not emit: an error of `build`, at the field that asks for it. Nothing is dropped in silence.
+
+use crate::base::{Diagnostic, Span};
+use crate::design::Design;
+
+fn fault(span: Span, what: &str, instead: &str) -> Diagnostic {
+    Diagnostic::error("AIC1490", format!("{what} is not emitted by this version")).at(span, "asked here").help(instead.to_owned())
+}
+
+/// Everything that is asked for and not emitted.
+pub fn find(design: &Design) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    let cluster = &design.cluster;
+    let at = &cluster.at;
+    if cluster.distribution != "kubeadm" {
+        out.push(fault(
+            at.field("distribution"),
+            &format!("distribution = {}", cluster.distribution),
+            "distribution = kubeadm; `aic check` and `--emit plan` work for all",
+        ));
+    }
+    if cluster.gitops != "none" {
+        out.push(fault(at.field("gitops"), &format!("gitops = {}", cluster.gitops), "gitops = none: Helm values and the commands"));
+    }
+    if cluster.scheduler != "kueue" {
+        out.push(fault(at.field("scheduler"), &format!("scheduler = {}", cluster.scheduler), "scheduler = kueue"));
+    }
+    if let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != "cilium") {
+        out.push(fault(at.field("pods.cni"), &format!("cni = {}", pods.cni), "cni = cilium"));
+    }
+    if !matches!(cluster.os.as_str(), "ubuntu_24_04" | "ubuntu_22_04") {
+        out.push(fault(at.field("os"), &format!("os = {}", cluster.os), "os = ubuntu_24_04"));
+    }
+    if cluster.mirror.is_some() {
+        out.push(fault(at.field("images.mirror"), "an image mirror", "images by their public names"));
+    }
+    pools(design, &mut out);
+    storages(design, &mut out);
+    workloads(design, &mut out);
+    if let Some(control_plane) = design.control_plane.as_ref().filter(|c| !c.managed) {
+        if control_plane.vip == "keepalived" {
+            out.push(fault(control_plane.at.field("vip"), "vip = keepalived", "vip = kube_vip or external"));
+        }
+        if control_plane.etcd_hosts.iter().any(|h| !control_plane.hosts.contains(h)) {
+            out.push(fault(control_plane.at.field("etcd.hosts"), "external etcd", "etcd on the control-plane hosts"));
+        }
+    }
+    out
+}
+
+fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
+    for pool in &design.pools {
+        let at = &pool.at;
+        if let Some(gpu) = &pool.gpu {
+            let vendor = pool.hosts.first().and_then(|h| design.hosts[*h].system.gpu_model().and_then(|g| g.vendor.clone()));
+            if vendor.as_deref() != Some("nvidia") {
+                out.push(fault(at.field("gpu"), "a pool of other GPUs than NVIDIA's", "NVIDIA GPUs"));
+            }
+            if gpu.allocation == "dra" {
+                out.push(fault(at.field("gpu.allocation"), "allocation = dra", "allocation = device_plugin"));
+            }
+            if gpu.imex {
+                out.push(fault(at.field("gpu.imex"), "IMEX", "imex = false"));
+            }
+            if gpu.sharing.as_ref().is_some_and(|s| s.mode == "mps") {
+                out.push(fault(at.field("gpu.sharing"), "sharing : mps", "sharing : time_slicing"));
+            }
+            if !gpu.driver.contains('.') && crate::versions::driver(&gpu.driver) == gpu.driver {
+                out.push(fault(
+                    at.field("gpu.driver"),
+                    &format!("driver branch {}, whose newest version is not in the table,", gpu.driver),
+                    "a full version, such as \"580.126.20\"",
+                ));
+            }
+        }
+        if let Some(rdma) = pool.rdma.as_ref().filter(|r| r.mode != "sriov") {
+            out.push(fault(at.field("rdma"), &format!("rdma : {}", rdma.mode), "rdma : sriov"));
+        }
+        if pool.nodes.is_some() {
+            out.push(fault(at.field("nodes"), "a cloud node group", "hosts of your own"));
+        }
+        if pool.runtime != "default" {
+            out.push(fault(at.field("runtime"), &format!("runtime = {}", pool.runtime), "runtime = default"));
+        }
+    }
+    let gpu: Vec<_> = design.pools.iter().filter_map(|p| Some((p, p.gpu.as_ref()?))).collect();
+    if let Some((pool, _)) = gpu.iter().find(|(_, g)| g.driver != gpu[0].1.driver) {
+        out.push(fault(pool.at.field("gpu.driver"), "a second driver in one cluster", "the same driver in all pools"));
+    }
+}
+
+fn storages(design: &Design, out: &mut Vec<Diagnostic>) {
+    for storage in &design.storages {
+        if !matches!(storage.kind.as_str(), "ceph" | "local_nvme" | "external") {
+            out.push(fault(storage.at.head, &format!("storage of kind {}", storage.kind), "storage : external { class = \"…\" } names a class that exists"));
+        }
+        if storage.kind == "local_nvme" && (storage.provisioner != "topolvm" || storage.raid != "none") {
+            out.push(fault(storage.at.head, "static or striped local storage", "provisioner = topolvm, raid = none"));
+        }
+        if storage.gds {
+            out.push(fault(storage.at.field("gds"), "GPUDirect Storage", "gds = false"));
+        }
+    }
+    if design.storages.iter().filter(|s| s.kind == "ceph").count() > 1 {
+        out.push(fault(design.storages.iter().rfind(|s| s.kind == "ceph").map_or(Span::default(), |s| s.at.head), "a second Ceph cluster", "one"));
+    }
+    for volume in design.volumes.iter().filter(|v| v.snapshots.is_some()) {
+        out.push(fault(volume.at.field("snapshots"), "a schedule of snapshots", "snapshots by the site's own tool"));
+    }
+}
+
+fn workloads(design: &Design, out: &mut Vec<Diagnostic>) {
+    for workload in &design.workloads {
+        let at = &workload.at;
+        if workload.kind == "manifest" {
+            out.push(fault(at.head, "workload : manifest", "declare its image, cpu and memory"));
+        }
+        if workload.kind == "training" && workload.form != "jobset" {
+            out.push(fault(at.field("form"), &format!("form = {}", workload.form), "form = jobset"));
+        }
+        if !workload.roles.is_empty() {
+            out.push(fault(at.field(&format!("role.{}", workload.roles[0].name)), "disaggregated serving", "a workload for each role"));
+        }
+        if !workload.autoscale.is_empty() {
+            out.push(fault(at.field("autoscale"), "autoscaling", "a fixed number of replicas"));
+        }
+        if workload.kind == "inference" && workload.nodes > 1 {
+            out.push(fault(at.field("nodes"), "serving over several hosts", "nodes = 1"));
+        }
+        if workload.replicas > 1 && workload.kind == "training" {
+            out.push(fault(at.field("replicas"), "several replicas of a training job", "replicas = 1"));
+        }
+        if let Some(mount) = workload.mounts.iter().find(|m| design.volumes[m.volume].per_host) {
+            let _ = mount;
+            out.push(fault(at.field("mount"), "a claim a host", "per_host = false"));
+        }
+    }
+    for queue in design.queues.iter().filter(|q| q.pools.len() > 1) {
+        out.push(fault(queue.at.field("pool"), "a queue over several pools", "a queue a pool"));
+    }
+}
