@@ -7,9 +7,11 @@
 pub mod base;
 pub mod bundle;
 pub mod cli;
+pub mod compare;
 pub mod design;
 pub mod lang;
 pub mod lower;
+pub mod lsp;
 pub mod nodes;
 pub mod rules;
 pub mod schema;

@@ -3,6 +3,7 @@
 
 mod build;
 mod check;
+mod diff;
 pub mod explain;
 mod new;
 pub mod project;
@@ -31,11 +32,15 @@ enum Command {
         /// The code: AIC0401. Without it, all codes are listed.
         code: Option<String>,
     },
+    /// Compares two designs or bundles, object by object and field by field.
+    Diff(diff::Arguments),
     /// Makes a folder with a small design that builds.
     New {
         /// The folder.
         dir: std::path::PathBuf,
     },
+    /// Runs the language server on standard input and output.
+    Lsp,
     /// Prints the schema: every kind and field.
     Schema {
         /// As Markdown, the generated reference.
@@ -104,6 +109,8 @@ pub fn main() -> i32 {
     };
     let result = match cli.command {
         Command::Build(arguments) => build::run(&arguments),
+        Command::Lsp => crate::lsp::run(),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::New { dir } => new::run(&dir),
         Command::Check(arguments) => check::run(&arguments),
         Command::Explain { code } => explain::run(code.as_deref()),

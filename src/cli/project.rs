@@ -119,6 +119,13 @@ fn check_version(wanted: Option<&str>) -> Result<(), String> {
     if minimum > own { Err(format!("aic.toml asks for aic {wanted}, this is {}", env!("CARGO_PKG_VERSION"))) } else { Ok(()) }
 }
 
+/// The entry files of the project with that root.
+pub fn entries(root: &Path) -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(root.join("aic.toml")).map_err(|e| format!("aic.toml: {e}"))?;
+    let project: ProjectFile = toml::from_str(&text).map_err(|e| format!("aic.toml: {e}"))?;
+    if project.project.sites.is_empty() { Ok(vec!["cluster.aic".to_owned()]) } else { sites(root, &project.project.sites) }
+}
+
 /// Entry files that match the patterns, sorted; a `*` stands for any part of a file's name.
 fn sites(root: &Path, patterns: &[String]) -> Result<Vec<String>, String> {
     let mut out = Vec::new();

@@ -1,7 +1,7 @@
 //! Names to types to values. Modules are read, names resolved on demand, bodies sorted by the schema and checked; every fault is one
 //! diagnostic and a poisoned value, over which everything is quiet.
 
-mod builtins;
+pub mod builtins;
 mod convert;
 mod eval;
 mod modules;

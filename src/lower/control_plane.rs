@@ -12,7 +12,7 @@ use crate::versions;
 /// Lowers the folder.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     let Some(control_plane) = c.design.control_plane.as_ref().filter(|cp| !cp.managed) else { return };
-    let document = |value: Value| Document { value, source: "control_plane".into(), span: control_plane.at.head, fields: Vec::new() };
+    let document = |value: Value| Document { value, source: "control_plane".into(), span: control_plane.at.head, fields: Vec::new(), comment: None };
     artifacts.objects("control-plane/kubeadm.yaml", kubeadm(c, control_plane).into_iter().map(document).collect());
     if control_plane.hosts.len() > 1 && control_plane.vip == "kube_vip" {
         artifacts.objects("control-plane/kube-vip.yaml", vec![document(kube_vip(c, control_plane))]);

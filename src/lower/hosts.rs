@@ -37,7 +37,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
 }
 
 fn document(pool: &Pool, value: Value) -> Document {
-    Document { value, source: pool.at.source.clone(), span: pool.at.head, fields: Vec::new() }
+    Document { value, source: pool.at.source.clone(), span: pool.at.head, fields: Vec::new(), comment: None }
 }
 
 /// Reserved threads as the kernel numbers them: cores first, then their siblings, spread over the NUMA nodes.
@@ -309,7 +309,7 @@ fn netplan(c: &Compilation, pool: &Pool) -> Vec<Document> {
                     network[name] = json!(map);
                 }
             }
-            Document { value: json!({ "network": network }), source: h.at.source.clone(), span: h.at.head, fields: Vec::new() }
+            Document { value: json!({ "network": network }), source: h.at.source.clone(), span: h.at.head, fields: Vec::new(), comment: Some(format!("host: {}; install as /etc/netplan/10-aic.yaml, mode 0600", h.name)) }
         })
         .collect()
 }

@@ -17,7 +17,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     let charts = kubernetes::charts(c);
     for (chart, source) in &charts {
         let value = values(c, chart);
-        let document = Document { value, source: source.clone(), span: Default::default(), fields: Vec::new() };
+        let document = Document { value, source: source.clone(), span: Default::default(), fields: Vec::new(), comment: None };
         artifacts.objects(format!("install/{}/values.yaml", chart.name), vec![document]);
     }
     artifacts.text("install/README.md", readme(c, &charts));

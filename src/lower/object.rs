@@ -17,6 +17,8 @@ pub struct Document {
     pub span: Span,
     /// Fields that a user chose: a JSON pointer and the line.
     pub fields: Vec<(String, Span)>,
+    /// A line above it: which host a document is for.
+    pub comment: Option<String>,
 }
 
 /// Makes objects of one design: they all carry the same label and the path of their declaration.
@@ -44,7 +46,7 @@ impl Maker<'_> {
             value.extend(rest);
         }
         let span = if part.is_empty() { at.head } else { at.field(part) };
-        Document { value: Value::Object(value), source, span, fields: Vec::new() }
+        Document { value: Value::Object(value), source, span, fields: Vec::new(), comment: None }
     }
 
     /// The path of the declaration, and its documentation.

@@ -159,7 +159,9 @@ fn kustomizations(artifacts: &mut Artifacts) {
         let mut names: Vec<String> = names.into_iter().collect();
         names.sort_by_key(|n| (ORDER.iter().position(|o| o == n).unwrap_or(ORDER.len()), n.clone()));
         let value = json!({ "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names });
-        artifacts
-            .objects(format!("{folder}/kustomization.yaml"), vec![Document { value, source: "cluster".into(), span: Default::default(), fields: Vec::new() }]);
+        artifacts.objects(
+            format!("{folder}/kustomization.yaml"),
+            vec![Document { value, source: "cluster".into(), span: Default::default(), fields: Vec::new(), comment: None }],
+        );
     }
 }

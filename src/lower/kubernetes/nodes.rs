@@ -47,6 +47,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
                     source: h.at.source.clone(),
                     span: h.at.head,
                     fields: Vec::new(),
+                    comment: None,
                 }
             })
             .collect();
