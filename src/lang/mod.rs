@@ -193,7 +193,9 @@ impl<'a> Lang<'a> {
         let mut used: BTreeMap<Span, (bool, Rc<Binding>)> = BTreeMap::new();
         for binding in self.watched.borrow().iter() {
             let entry = used.entry(binding.span).or_insert_with(|| (false, binding.clone()));
-            entry.0 |= binding.used.get();
+            // What is faulty has been reported; that nothing reads it is no second fault.
+            let faulty = matches!(&binding.kind, scope::BindingKind::Let { lazy, .. } if matches!(*lazy.value.borrow(), Some(Value::Poison)));
+            entry.0 |= binding.used.get() || faulty;
         }
         for (span, (used, binding)) in used {
             if !used && !binding.name.starts_with('_') {

@@ -12,6 +12,7 @@ fn kilowatts(value: Rational) -> Quantity {
     Quantity { value, dimension: Dimension::Power, unit: crate::base::quantity::find_unit("kW") }
 }
 
+#[derive(Default)]
 struct Load {
     total: Rational,
     hosts: BTreeMap<String, (usize, Option<Quantity>)>,
@@ -19,9 +20,11 @@ struct Load {
     unknown: bool,
 }
 
-fn load(cx: &Context, rack: usize) -> Load {
-    let mut load = Load { total: Rational::zero(), hosts: BTreeMap::new(), switches: BTreeMap::new(), unknown: false };
-    for host in cx.design.hosts.iter().filter(|h| h.rack == Some(rack)) {
+/// What the equipment of each rack draws.
+fn loads(cx: &Context) -> Vec<Load> {
+    let mut loads: Vec<Load> = cx.design.racks.iter().map(|_| Load::default()).collect();
+    for host in &cx.design.hosts {
+        let Some(load) = host.rack.map(|r| &mut loads[r]) else { continue };
         let entry = load.hosts.entry(host.system.name.clone()).or_insert((0, host.power));
         entry.0 += 1;
         match host.power {
@@ -29,24 +32,25 @@ fn load(cx: &Context, rack: usize) -> Load {
             None => load.unknown = true,
         }
     }
-    for switch in cx.topology.switches.iter().filter(|s| s.rack == Some(rack)) {
+    for switch in &cx.topology.switches {
+        let Some(load) = switch.rack.map(|r| &mut loads[r]) else { continue };
         // The maximum where it is published, else the typical draw, which makes the sum a lower bound.
         let power = switch.model.power.or(switch.model.power_typical);
-        let entry = load.switches.entry(switch.model.name.clone()).or_insert((0, power));
-        entry.0 += 1;
+        load.switches.entry(switch.model.name.clone()).or_insert((0, power)).0 += 1;
         load.unknown |= switch.model.power.is_none();
         if let Some(power) = power {
             load.total += power.value;
         }
     }
-    load
+    loads
 }
 
 /// AIC0401.
 pub fn power(cx: &Context, report: &mut Report) {
     let mut by_declaration: BTreeMap<(crate::base::Span, String), Vec<usize>> = BTreeMap::new();
+    let loads = loads(cx);
     for (id, rack) in cx.design.racks.iter().enumerate().filter(|(_, r)| r.sound) {
-        let load = load(cx, id);
+        let load = &loads[id];
         if let Some(budget) = rack.power
             && load.total > budget.value
         {
@@ -55,7 +59,7 @@ pub fn power(cx: &Context, report: &mut Report) {
     }
     for ((head, total), racks) in by_declaration {
         let rack = &cx.design.racks[racks[0]];
-        let load = load(cx, racks[0]);
+        let load = &loads[racks[0]];
         let budget = rack.power.unwrap_or(kilowatts(Rational::zero()));
         let at_least = if load.unknown { "at least " } else { "" };
         let parts: Vec<String> =

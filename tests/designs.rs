@@ -1,0 +1,169 @@
+//! Whole designs: the examples check and build to the bundles that are committed; published fabrics come out exactly.
+#![allow(clippy::disallowed_methods, reason = "tests read the repository")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use aic::Compilation;
+use aic::base::Severity;
+use aic::cli::project::Disk;
+use aic::lang::Options;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn compile(dir: &Path, entry: &str) -> Compilation {
+    aic::compile(&Disk { root: dir.to_owned() }, entry, Options::default())
+}
+
+fn compile_text(text: &str) -> Compilation {
+    aic::compile(&BTreeMap::from([("cluster.aic".to_owned(), text.to_owned())]), "cluster.aic", Options::default())
+}
+
+fn problems(c: &Compilation) -> Vec<String> {
+    c.diagnostics.iter().filter(|d| d.severity != Severity::Advice).map(|d| format!("{} {}", d.code, d.message)).collect()
+}
+
+/// `UPDATE_BUNDLES=1 cargo test --test designs` writes the bundles anew; read the diff before you commit it.
+#[test]
+fn examples_build_to_the_committed_bundles() {
+    for example in ["atlas", "starter", "inference"] {
+        let dir = root().join("examples").join(example);
+        let c = compile(&dir, "cluster.aic");
+        assert_eq!(problems(&c), Vec::<String>::new(), "{example}");
+        let artifacts = aic::lower::lower(&c).unwrap_or_else(|faults| panic!("{example}: {faults:?}"));
+        let files = aic::bundle::render(&artifacts, &c.sources);
+        let bundle = dir.join("build");
+        if std::env::var("UPDATE_BUNDLES").is_ok() {
+            aic::bundle::write(&bundle, &files).unwrap();
+        }
+        let index = std::fs::read_to_string(bundle.join(".aic-files")).unwrap();
+        let committed: Vec<&str> = index.lines().collect();
+        assert_eq!(committed, files.keys().map(String::as_str).collect::<Vec<_>>(), "{example}: files");
+        for (path, text) in &files {
+            let old = std::fs::read_to_string(bundle.join(path)).unwrap();
+            assert!(old == *text, "{example}/build/{path} differs; build the example and read the diff");
+        }
+    }
+}
+
+#[test]
+fn a_build_is_the_same_twice() {
+    let dir = root().join("examples/atlas");
+    let render = || {
+        let c = compile(&dir, "cluster.aic");
+        aic::bundle::render(&aic::lower::lower(&c).unwrap(), &c.sources)
+    };
+    assert_eq!(render(), render());
+}
+
+#[test]
+fn every_pod_of_the_examples_has_a_host() {
+    for example in ["atlas", "starter", "inference"] {
+        let c = compile(&root().join("examples").join(example), "cluster.aic");
+        for (workload, pods) in c.design.workloads.iter().zip(&c.nodes.pods) {
+            for shape in &pods.shapes {
+                assert_eq!(shape.placed.len(), shape.count, "{example}: {}", workload.name);
+                assert!(shape.placed.iter().all(|h| shape.candidates.contains(h)));
+            }
+        }
+        let atlas_job = c.design.workloads.iter().position(|w| w.name == "llama");
+        if let Some(job) = atlas_job {
+            let units: std::collections::BTreeSet<_> = c.nodes.pods[job].shapes[0].placed.iter().map(|h| c.topology.unit_of(0, *h)).collect();
+            assert_eq!(units.len(), 1, "`within = unit`");
+        }
+    }
+}
+
+/// The design documents hold designs of many shapes; a checkout without them skips, and says so.
+#[test]
+fn designs_beside_the_repository_check_without_a_fault() {
+    let designs = std::env::var("AIC_DESIGNS").map_or_else(|_| root().join("../shared/designs"), Into::into);
+    if !designs.is_dir() {
+        println!("skipped: {} is not there; set AIC_DESIGNS", designs.display());
+        return;
+    }
+    let entries = [
+        ("atlas", "cluster.aic"),
+        ("lab", "cluster.aic"),
+        ("eks_p5", "cluster.aic"),
+        ("inference", "cluster.aic"),
+        ("mi300x_roce", "cluster.aic"),
+        ("nvl72", "cluster.aic"),
+        ("scale_100k", "cluster.aic"),
+        ("superpod_b300_spectrumx", "cluster.aic"),
+        ("superpod_b300_xdr", "cluster.aic"),
+        ("superpod_h100_4su", "cluster.aic"),
+        ("org", "sites/osaka.aic"),
+        ("org", "sites/oslo.aic"),
+    ];
+    for (dir, entry) in entries {
+        let c = compile(&designs.join(dir), entry);
+        assert_eq!(problems(&c), Vec::<String>::new(), "{dir}/{entry}");
+    }
+}
+
+fn superpod(system: &str, switch: &str, units: usize, hosts: usize) -> String {
+    format!(
+        "use std.{{{system}, {switch}}}\n\
+         cluster sp {{ kubernetes = \"1.36\", distribution = k3s }}\n\
+         rack su[{}] {{ height = 60U, host dgx[{hosts}] : {system} }}\n\
+         rack sw[{}] {{ height = 60U }}\n\
+         fabric compute : infiniband {{ attach = su.dgx.rail, topology : rail_optimized {{ unit = {hosts} }}, leaf = {switch}, spine = {switch}, racks = sw }}\n",
+        units,
+        units * 8
+    )
+    // A rack a unit is no real rack: only the fabric is looked at.
+    .replace("height = 60U", "height = 2000U")
+}
+
+#[test]
+fn published_superpods_come_out_exactly() {
+    // RA-11333-001 (H100, units of 32 on 64 ports) and RA-11339-001 (B300 XDR, units of 72 on 144 ports): units, leaves, spines, links of each stage.
+    let h100 = [(1, 8, 4, 256), (2, 16, 8, 512), (3, 24, 16, 768), (4, 32, 16, 1024), (8, 64, 32, 2048)];
+    let xdr = [(1, 8, 4, 576), (2, 16, 8, 1152), (4, 32, 18, 2304), (8, 64, 36, 4608)];
+    for (system, switch, hosts, table) in [("dgx_h100", "qm9700", 32, &h100[..]), ("dgx_b300", "q3400_ra", 72, &xdr[..])] {
+        for (units, leaves, spines, links) in table {
+            let c = compile_text(&superpod(system, switch, *units, hosts));
+            let plan = &c.topology.fabrics[0];
+            assert_eq!(plan.fault, None);
+            let counts: Vec<i64> = plan.tiers.iter().map(|(.., n)| *n).collect();
+            assert_eq!(counts, [*leaves, *spines], "{system}: {units} units");
+            assert_eq!(plan.cables.values().copied().collect::<Vec<_>>(), [*links, *links], "{system}: {units} units");
+            assert_eq!(plan.bisection, Some(plan.injection), "non-blocking");
+        }
+    }
+}
+
+#[test]
+fn every_system_of_the_library_is_sound() {
+    let systems: Vec<&str> = aic::lang::stdlib::names().filter(|n| aic::lang::stdlib::is_kind(n, "system")).collect();
+    for system in systems {
+        let text = format!("use std.{{{system}}}\ncluster one {{ kubernetes = \"1.36\", distribution = k3s }}\nhost h : {system}\n");
+        let text = if system == "gb200_nvl72" { text.replace("host h :", "rack h :").replace("gb200_nvl72\n", "gb200_nvl72 { height = 48U }\n") } else { text };
+        let c = compile_text(&text);
+        assert!(!c.has_errors(), "{system}: {:?}", problems(&c));
+        assert!(!c.design.hosts.is_empty(), "{system}");
+        for host in &c.design.hosts {
+            let graph = c.topology.graph(&host.system).unwrap();
+            for (gpu, _) in host.system.gpus() {
+                assert!(graph.numa(gpu).is_some(), "{system}: a GPU hangs on no CPU");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_graph_of_a_dgx_h100_is_what_nvidia_smi_prints() {
+    use aic::topology::devices::Path;
+    let c = compile_text("use std.{dgx_h100}\ncluster one { kubernetes = \"1.36\", distribution = k3s }\nhost h : dgx_h100\n");
+    let system = &c.design.hosts[0].system;
+    let graph = c.topology.graph(system).unwrap();
+    let device = |name: &str, i: u16| system.devices.iter().position(|d| d.name == name && d.index == Some(i)).unwrap() as u16;
+    assert_eq!(graph.path(device("gpu", 0), device("gpu", 7)), Path::Nv(18));
+    assert_eq!(graph.path(device("gpu", 3), device("rail", 3)), Path::Pxb);
+    assert_eq!(graph.path(device("gpu", 0), device("rail", 1)), Path::Node);
+    assert_eq!(graph.path(device("gpu", 0), device("rail", 7)), Path::Sys);
+    assert_eq!(graph.nvlink_domain, 8);
+}
