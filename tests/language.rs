@@ -36,11 +36,17 @@ const CASES: &[(&str, &[&str])] = &[
     ("rack a { height = 48U; }\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0001"]),
     ("param n : Int\nlet _v = n\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0118"]),
     ("rack a { height = 48U }\nfabric f : ethernet { attach = a, topology : leaf_only, leaf = sn5610, racks = a }\nlet _b = cpu_1u", &["AIC0202"]),
-    ("rack a { height = 48U\n  host h : cpu_1u\n}\nfabric f : ethernt { attach = a.h.data, topology : leaf_only, leaf = sn5610, racks = a }\nlet _q = sn5610", &["AIC0206"]),
+    (
+        "rack a { height = 48U\n  host h : cpu_1u\n}\nfabric f : ethernt { attach = a.h.data, topology : leaf_only, leaf = sn5610, racks = a }\nlet _q = sn5610",
+        &["AIC0206"],
+    ),
     ("network n { fabric = nowhere, cidr = 10.0.0.1/24 }\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0101", "AIC0204"]),
     ("@allow(AIC0401, \"nothing here\")\nrack a { height = 48U }\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0121"]),
     // Independent faults are all reported; what hangs on a faulty declaration is quiet.
-    ("rack a { height = 48U, host h : nothing }\npool p { hosts = a.h, max_pods = many }\nqueue q { pool = p, gpus = 4 }\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0101", "AIC0101"]),
+    (
+        "rack a { height = 48U, host h : nothing }\npool p { hosts = a.h, max_pods = many }\nqueue q { pool = p, gpus = 4 }\nlet _a = sn5610\nlet _b = cpu_1u",
+        &["AIC0101", "AIC0101"],
+    ),
 ];
 
 #[test]
@@ -62,7 +68,9 @@ fn faults_are_said_once() {
 
 #[test]
 fn fixes_make_the_program_correct() {
-    for (text, code) in [("rack a { hieght = 48U }", "AIC0106"), ("rack a { height = 48u }", "AIC0201"), ("rack a {\n  height = 48U\nrack b { height = 40U }", "AIC0001")] {
+    for (text, code) in
+        [("rack a { hieght = 48U }", "AIC0106"), ("rack a { height = 48u }", "AIC0201"), ("rack a {\n  height = 48U\nrack b { height = 40U }", "AIC0001")]
+    {
         let program = format!("cluster c {{ kubernetes = \"1.36\", distribution = k3s }}\n{text}\n");
         let (diagnostics, _) = compile(&program);
         let fix = diagnostics.iter().find(|d| d.code == code).and_then(|d| d.fixes.first()).unwrap_or_else(|| panic!("{text} has no fix"));

@@ -15,7 +15,7 @@ struct Rendered {
     severity: miette::Severity,
     help: Option<String>,
     labels: Vec<LabeledSpan>,
-    source: Option<NamedSource<String>>,
+    source: Option<WholeLines>,
     related: Vec<Rendered>,
 }
 
@@ -62,9 +62,23 @@ fn labeled(diagnostic: &Diagnostic, file: FileId) -> Vec<LabeledSpan> {
         .collect()
 }
 
-fn source(sources: &SourceMap, file: FileId) -> NamedSource<String> {
+/// Shows the lines that a label touches, whole and without their neighbours.
+#[derive(Debug)]
+struct WholeLines(NamedSource<String>);
+
+impl miette::SourceCode for WholeLines {
+    fn read_span<'a>(&'a self, span: &miette::SourceSpan, before: usize, after: usize) -> Result<Box<dyn miette::SpanContents<'a> + 'a>, miette::MietteError> {
+        let text = self.0.inner();
+        let (start, end) = (span.offset().min(text.len()), (span.offset() + span.len()).min(text.len()));
+        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = text[end..].find('\n').map_or(text.len(), |i| end + i);
+        self.0.read_span(&(line_start, line_end - line_start).into(), before, after)
+    }
+}
+
+fn source(sources: &SourceMap, file: FileId) -> WholeLines {
     let source = sources.get(file);
-    NamedSource::new(&source.name, source.text.to_string())
+    WholeLines(NamedSource::new(&source.name, source.text.to_string()))
 }
 
 /// One diagnostic as text.

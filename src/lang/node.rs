@@ -528,7 +528,7 @@ impl Lang<'_> {
     }
 
     /// The model of a choice; an error has been reported if there is none.
-    pub fn choose_model(&self, shape: &'static Shape, name: Option<&Name>, head: Span, path: &str) -> Result<Option<&'static Model>, ()> {
+    pub(crate) fn choose_model(&self, shape: &'static Shape, name: Option<&Name>, head: Span, path: &str) -> Result<Option<&'static Model>, ()> {
         match (shape.models, name) {
             (Models::Choice(models, _), Some(name)) => match models.iter().find(|m| m.name == &*name.text) {
                 Some(model) => Ok(Some(model)),

@@ -30,6 +30,7 @@ pub struct Maker<'a> {
 
 impl Maker<'_> {
     /// An object with metadata and the members of `rest`.
+    #[allow(clippy::too_many_arguments, reason = "the parts of an object's head")]
     pub fn object(&self, api: &str, kind: &str, namespace: Option<&str>, name: &str, at: &At, part: &str, rest: Value) -> Document {
         let source = if part.is_empty() { at.source.clone() } else { format!("{}.{part}", at.source) };
         let mut metadata = json!({ "name": name });

@@ -49,7 +49,7 @@ fn place<'a>(server: &'a Server, params: &Value) -> Option<(&'a Program, FileId,
     })
 }
 
-fn reference<'a>(program: &'a Program, file: FileId, at: u32) -> Option<&'a Reference> {
+fn reference(program: &Program, file: FileId, at: u32) -> Option<&Reference> {
     program.compilation.references.iter().filter(|r| r.span.touches(file, at)).min_by_key(|r| r.span.end - r.span.start)
 }
 

@@ -191,14 +191,15 @@ pub fn outside(cx: &Context, report: &mut Report) {
     }
     let Some(control_plane) = cx.design.control_plane.as_ref().filter(|c| c.sound && c.hosts.len() > 1) else { return };
     let Some(network) = cx.design.node_network().map(|n| &cx.design.networks[n]).filter(|n| n.sound) else { return };
-    if let Some(ip) = control_plane.endpoint.as_ref().and_then(|e| e.parse::<std::net::IpAddr>().ok()) {
-        if !network.cidr.contains(&ip) && control_plane.vip == "kube_vip" {
-            report.push(
-                Diagnostic::error("AIC0606", format!("the endpoint {ip} is outside network {} {}, where the API servers are", network.name, network.cidr))
-                    .at(control_plane.at.field("endpoint"), "a virtual address moves by ARP: it must be of the hosts' network")
-                    .at(network.at.field("cidr"), network.cidr.to_string())
-                    .help("an address of that network that is reserved, or `vip = external`"),
-            );
-        }
+    if let Some(ip) = control_plane.endpoint.as_ref().and_then(|e| e.parse::<std::net::IpAddr>().ok())
+        && !network.cidr.contains(&ip)
+        && control_plane.vip == "kube_vip"
+    {
+        report.push(
+            Diagnostic::error("AIC0606", format!("the endpoint {ip} is outside network {} {}, where the API servers are", network.name, network.cidr))
+                .at(control_plane.at.field("endpoint"), "a virtual address moves by ARP: it must be of the hosts' network")
+                .at(network.at.field("cidr"), network.cidr.to_string())
+                .help("an address of that network that is reserved, or `vip = external`"),
+        );
     }
 }

@@ -50,8 +50,7 @@ impl Recovery<'_> {
 
     fn too_deep(&self) -> Option<Diagnostic> {
         let (mut depth, mut operators) = (0_usize, 0_usize);
-        let mut scanner = Scanner::new(self.text, 0, self.text.len());
-        while let Some((at, byte)) = scanner.next() {
+        for (at, byte) in Scanner::new(self.text, 0, self.text.len()) {
             match byte {
                 b'{' | b'[' | b'(' => depth += 1,
                 b'}' | b']' | b')' => depth = depth.saturating_sub(1),
@@ -378,9 +377,8 @@ fn pieces(text: &str, start: usize, end: usize, top: bool) -> Vec<(usize, usize)
             *from = to;
         }
     };
-    let mut scanner = Scanner::new(text, start, end);
     let mut continues = false;
-    while let Some((at, byte)) = scanner.next() {
+    for (at, byte) in Scanner::new(text, start, end) {
         match byte {
             b'{' | b'[' | b'(' => depth += 1,
             b'}' | b']' | b')' => depth = depth.saturating_sub(1),

@@ -48,6 +48,9 @@ fn distance(design: &Design, topology: &Topology, link: &LinkPlan) -> f64 {
     across + (a.height as f64 - unit_a + b.height as f64 - unit_b) * UNIT + slack
 }
 
+/// A switch and one of its cages.
+type CageId = (u32, u16);
+
 /// The physical cage at an end: links that share one are one cable or one splitter.
 fn cage_of(end: End) -> Option<(u32, u16)> {
     if let End::Switch(id, slot) = end { Some((id, slot.cage)) } else { None }
@@ -56,7 +59,7 @@ fn cage_of(end: End) -> Option<(u32, u16)> {
 fn choose(design: &Design, topology: &Topology, lengths: &[f64]) -> Vec<(&'static str, u32)> {
     // The longest link of each cage: a splitter or a twin-port cable is copper only if all of it is in reach.
     let mut longest: HashMap<(u32, u16), f64> = HashMap::new();
-    let mut partners: HashMap<(u32, u16), Vec<Option<(u32, u16)>>> = HashMap::new();
+    let mut partners: HashMap<CageId, Vec<Option<CageId>>> = HashMap::new();
     for (link, length) in topology.links.iter().zip(lengths) {
         for (end, other) in [(link.a, link.b), (link.b, link.a)] {
             if let Some(cage) = cage_of(end) {

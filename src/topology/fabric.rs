@@ -173,7 +173,7 @@ pub fn plan_all(design: &Design, topology: &mut Topology) {
         {
             topology.fabrics[id].fault = Some(fault);
         }
-        let free = topology.switches.iter().filter(|s| s.fabric == id).map(|s| free_ports(s)).sum();
+        let free = topology.switches.iter().filter(|s| s.fabric == id).map(free_ports).sum();
         topology.fabrics[id].ports_free = free;
     }
 }
