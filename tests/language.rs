@@ -42,6 +42,9 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     ("network n { fabric = nowhere, cidr = 10.0.0.1/24 }\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0101", "AIC0204"]),
     ("@allow(AIC0401, \"nothing here\")\nrack a { height = 48U }\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0121"]),
+    ("rack a { height = 48U, pdus = 0 - 1 }\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0210"]),
+    ("rack a { height = 0U }\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0210"]),
+    ("rack a { height = 48U, power = 99999999999999999999MW }\nlet _a = sn5610\nlet _b = cpu_1u", &["AIC0210"]),
     // Independent faults are all reported; what hangs on a faulty declaration is quiet.
     (
         "rack a { height = 48U, host h : nothing }\npool p { hosts = a.h, max_pods = many }\nqueue q { pool = p, gpus = 4 }\nlet _a = sn5610\nlet _b = cpu_1u",
@@ -114,5 +117,22 @@ fn nesting_has_an_end() {
         let text = format!("let x = {}", open.repeat(20_000));
         let (_, diagnostics) = aic::syntax::parse(FileId(0), &text);
         assert_eq!(diagnostics.len(), 1);
+    }
+}
+
+/// Every number of a design replaced by what nobody meant: diagnostics, never a panic.
+#[test]
+fn odd_numbers_never_panic() {
+    let text = include_str!("../examples/atlas/cluster.aic");
+    let hardware = include_str!("../examples/atlas/hardware.aic");
+    let mut at = 0;
+    while let Some(start) = text[at..].find(|c: char| c.is_ascii_digit()).map(|i| at + i) {
+        let end = start + text[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - start);
+        for odd in ["0", "999999999", "99999999999999999999999999999999999999999", "3.7"] {
+            let edited = format!("{}{odd}{}", &text[..start], &text[end..]);
+            let project = BTreeMap::from([("cluster.aic".to_owned(), edited), ("hardware.aic".to_owned(), hardware.to_owned())]);
+            aic::compile(&project, "cluster.aic", Options::default());
+        }
+        at = end;
     }
 }

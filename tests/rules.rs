@@ -101,3 +101,18 @@ fn aic1401_counts_nodes() {
     assert!(design(&text(126)).iter().any(|d| d.code == "AIC1401"), "5,040 nodes");
     assert!(!design(&text(125)).iter().any(|d| d.code == "AIC1401"), "5,000 nodes");
 }
+
+#[test]
+fn aic0503_compares_the_real_ratio_with_the_declared_one() {
+    let text = |links: usize, ratio: &str| {
+        format!(
+            "use std.{{dgx_h100, qm9700}}\ncluster pair {{ kubernetes = \"1.36\", distribution = k3s }}\nrack r[2] {{\n  height = 48U\n  host h[4] : dgx_h100\n}}\n\
+             fabric f : infiniband {{ attach = r.h.rail, topology : leaf_only {{ leaves = 2 }}, leaf = qm9700, racks = r, inter_leaf = {links}, oversubscription = {ratio} }}\n"
+        )
+    };
+    // 64 ports: 32 down on each leaf.
+    let found = design(&text(8, "1:1"));
+    assert!(found.iter().any(|d| d.code == "AIC0503" && d.message.contains("4:1")), "{found:?}");
+    assert!(!design(&text(8, "4:1")).iter().any(|d| d.code == "AIC0503"));
+    assert!(!design(&text(32, "1:1")).iter().any(|d| d.code == "AIC0503"));
+}

@@ -40,6 +40,7 @@ pub const LANGUAGE: &[(&str, &str)] = &[
     ("AIC0207", "A number is too large, or a division by zero."),
     ("AIC0208", "A whole number is expected, or a count within reason."),
     ("AIC0209", "A type that does not exist."),
+    ("AIC0210", "A number lies outside what its field may hold."),
     ("AIC1490", "The language accepts it, this version of aic does not emit it yet; `check` passes, `build` does not write."),
 ];
 

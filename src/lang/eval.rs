@@ -14,6 +14,8 @@ use crate::syntax::ast::{Expr, ExprKind, ItemKind, Operator, Piece};
 
 /// Longer ranges than any design runs over.
 const LONGEST_RANGE: i64 = 1_000_000;
+/// More elements than any array of a design has.
+const MOST_ELEMENTS: i64 = 50_000;
 
 impl Lang<'_> {
     /// The value of an expression, of the expected type if there is one.
@@ -441,7 +443,7 @@ impl Lang<'_> {
 
     /// A count: a whole number that is not negative and not beyond reason.
     pub fn count(&self, expr: &Expr, env: &Env) -> Option<i64> {
-        let limit = LONGEST_RANGE;
+        let limit = MOST_ELEMENTS;
         match self.checked(expr, env, &Type::Int) {
             Value::Int(n) if (0..=limit).contains(&n) => Some(n),
             Value::Int(n) => {
@@ -739,7 +741,7 @@ impl Lang<'_> {
     fn slot(&self, slot: &Slot) -> Value {
         self.lazily(&slot.lazy, slot.field.name, slot.span, || match &slot.source {
             SlotSource::Expression(expr, env) => {
-                let value = self.checked(expr, env, &slot.field.ty);
+                let value = self.bounded(self.checked(expr, env, &slot.field.ty), slot);
                 let name_span = Span { end: slot.span.start + slot.field.name.len() as u32, ..slot.span };
                 self.refer(name_span, None, || {
                     let shown = value.text().map_or(String::new(), |v| format!(" = {v}"));
@@ -749,6 +751,43 @@ impl Lang<'_> {
             }
             SlotSource::Entries(entries) => self.map_entries(entries, &slot.field.ty),
         })
+    }
+
+    /// A number within what its field may hold, or poison with one diagnostic.
+    fn bounded(&self, value: Value, slot: &Slot) -> Value {
+        let name = slot.field.name;
+        let fault = match (&value, &slot.field.ty) {
+            (Value::Int(n), Type::Int) => {
+                let (least, most) = schema::bounds(name);
+                let grouped = |n: i64| crate::base::names::grouped(n.into());
+                if *n < least {
+                    Some((format!("`{name}` is {n}, it must be at least {least}"), format!("{name} = {least} or more")))
+                } else if *n > most {
+                    Some((format!("`{name}` is {}, it can be at most {}", grouped(*n), grouped(most)), format!("{name} = {most} or less")))
+                } else {
+                    None
+                }
+            }
+            (Value::Quantity(q), Type::Quantity(_)) => {
+                let zero = Rational::from_integer(0);
+                let huge = Rational::from_integer(10_i128.pow(21));
+                if q.value < zero || q.value == zero && !schema::may_be_zero(name) {
+                    Some((format!("`{name}` is {q}, it must be more than 0"), "a positive amount".to_owned()))
+                } else if q.value > huge || *q.value.denom() > 10_i128.pow(12) {
+                    Some((format!("`{name}` is beyond what any cluster has"), "check the unit".to_owned()))
+                } else {
+                    None
+                }
+            }
+            _ => None,
+        };
+        match fault {
+            Some((message, help)) => {
+                self.error(Diagnostic::error("AIC0210", message).at(slot.value_span, "here").help(help));
+                Value::Poison
+            }
+            None => value,
+        }
     }
 
     fn map_entries(&self, entries: &[Entry], ty: &Type) -> Value {

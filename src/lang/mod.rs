@@ -197,8 +197,11 @@ impl<'a> Lang<'a> {
             let faulty = matches!(&binding.kind, scope::BindingKind::Let { lazy, .. } if matches!(*lazy.value.borrow(), Some(Value::Poison)));
             entry.0 |= binding.used.get() || faulty;
         }
+        // What could not be read may well have used it.
+        let unread: BTreeSet<FileId> =
+            self.report.borrow().diagnostics.iter().filter(|d| d.code.starts_with("AIC000")).filter_map(|d| Some(d.span()?.file)).collect();
         for (span, (used, binding)) in used {
-            if !used && !binding.name.starts_with('_') {
+            if !used && !unread.contains(&span.file) && !binding.name.starts_with('_') {
                 let what = match binding.kind {
                     scope::BindingKind::Param { .. } => "param",
                     scope::BindingKind::Function(_) => "fn",

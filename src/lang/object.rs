@@ -106,6 +106,15 @@ impl Lang<'_> {
             },
             None => None,
         };
+        // A hundred thousand GPUs are some twenty thousand objects; far beyond that a count is a slip of the pen.
+        if self.objects.borrow().len() as i64 + count.unwrap_or(1) > 250_000 {
+            self.error(
+                Diagnostic::error("AIC0208", format!("with {} the design has more than 250,000 declarations", declaration.name))
+                    .at(block.head, "one too many")
+                    .help("smaller counts"),
+            );
+            return Vec::new();
+        }
         let shape = declaration.shape;
         let (mut model, mut product, mut broken) = (None, None, false);
         match shape.models {

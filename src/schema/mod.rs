@@ -215,6 +215,35 @@ impl Shape {
     }
 }
 
+/// The least and the greatest value that a whole number of that name may have. What is not named counts things: at least one.
+///
+/// The upper end keeps sums over a design far from overflow; real limits are those of the standards named.
+pub fn bounds(name: &str) -> (i64, i64) {
+    const MOST: i64 = 1_000_000_000;
+    match name {
+        "priority" | "row" | "column" => (-MOST, MOST),
+        "pdus" | "rail" | "plane" | "borrow" | "lend" | "reserved_cores" | "redundant" | "restarts" | "gpus" | "min" | "keep" | "starts" | "asn" => {
+            (0, if name == "asn" { i64::from(u32::MAX) } else { MOST })
+        }
+        "vlan" => (1, 4094),      // IEEE 802.1Q
+        "number" => (1, 65_535),  // a TCP port
+        "dscp" => (0, 63),        // RFC 2474
+        "pfc_priority" => (0, 7), // IEEE 802.1Qbb
+        "pkey" => (1, 0x7fff),    // InfiniBand: 15 bits and the membership bit
+        "mtu" => (576, 65_535),   // RFC 791
+        "host_prefix" => (0, 128),
+        "feeds" | "planes" | "tiers" => (1, 16),
+        "max_pods" => (1, 10_000),
+        "leaves" | "spines" | "cores" | "unit" | "inter_leaf" => (i64::from(name != "inter_leaf"), 100_000),
+        _ => (1, MOST),
+    }
+}
+
+/// Whether a quantity of that name may be nothing.
+pub fn may_be_zero(name: &str) -> bool {
+    matches!(name, "hugepages" | "reserved" | "eviction" | "shm" | "ephemeral" | "slack" | "grace" | "position")
+}
+
 /// The kinds that a file declares, in the order of the reference.
 pub const KINDS: &[&Shape] = &[
     &cluster::CLUSTER,

@@ -211,7 +211,10 @@ impl Recovery<'_> {
         if let Some(diagnostic) = self.bad_escape(from, to, offset) {
             return diagnostic;
         }
-        let expected = expectations(&error);
+        let mut expected = expectations(&error);
+        if let Some(closer) = open_bracket(self.text, from, offset).filter(|_| expected == "the end of the line") {
+            expected = format!("`{closer}`");
+        }
         let what = if found.is_empty() { "the line ends".to_owned() } else { format!("`{found}` stands") };
         let mut diagnostic = Diagnostic::error("AIC0001", format!("expected {expected}, but {what} here")).at(place, format!("expected {expected}"));
         if let Some(parent) = parent {
@@ -458,6 +461,23 @@ fn braces_are_open(text: &str) -> bool {
         closed += line.matches('}').count();
     }
     open > closed
+}
+
+/// The character that closes the innermost bracket that is open at `offset`.
+fn open_bracket(text: &str, from: usize, offset: usize) -> Option<char> {
+    let mut open = Vec::new();
+    for (_, byte) in Scanner::new(text, from, offset) {
+        match byte {
+            b'(' => open.push(')'),
+            b'[' => open.push(']'),
+            b'{' => open.push('}'),
+            b')' | b']' | b'}' => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    open.pop()
 }
 
 fn unbalanced(text: &str, from: usize, to: usize) -> bool {

@@ -133,7 +133,8 @@ fn centimetres(length: &crate::base::Quantity) -> u32 {
 }
 
 fn round_up(length: f64, step: u32) -> u32 {
-    ((length - 1e-6) / f64::from(step)).ceil().max(1.0) as u32 * step
+    // No cable is longer than 10 km; a wrong height must not overflow.
+    (((length - 1e-6) / f64::from(step)).ceil().max(1.0).min(1e6 / f64::from(step)) as u32) * step
 }
 
 /// Numbers physical cables: links of one splitter or twin-port cable share a number.

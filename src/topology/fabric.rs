@@ -453,6 +453,11 @@ impl Planner<'_> {
                 self.link(plane, End::Switch(first, a), End::Switch(first + 1, b), trunk, "leaf", "leaf");
             }
         }
+        if leaves == 2 && inter > 0 && !(ethernet && both) {
+            // Traffic between the leaves has these links alone.
+            let widest = per_leaf.iter().map(|l| l.iter().map(|a| a.rate).fold(Rational::from_integer(0), |a, b| a + b)).max();
+            self.plan.ratio = widest.map(|w| w / (trunk * Rational::from_integer(inter.into())));
+        }
         self.plan.max_hops = if leaves > 1 && !(ethernet && both) { 3 } else { 2 };
         let injection: Rational = attached.iter().map(|a| a.rate).fold(Rational::from_integer(0), |a, b| a + b);
         // Hosts on both leaves reach each other without the links between them.

@@ -67,7 +67,7 @@ pub struct Ports {
 impl Ports {
     /// All free.
     pub fn new(model: &SwitchModel) -> Self {
-        let cages = model.cages.iter().enumerate().flat_map(|(g, c)| std::iter::repeat_n((g, None, 0), c.count.max(0) as usize)).collect();
+        let cages = model.cages.iter().enumerate().flat_map(|(g, c)| std::iter::repeat_n((g, None, 0), c.count.clamp(0, 1024) as usize)).collect();
         Self { cages, open: None }
     }
 
