@@ -72,7 +72,7 @@ pub fn compile_with(sources: &dyn Sources, entry: &str, options: Options, refere
     let nodes = Nodes::derive(&design, &topology);
     let mut report = Report::default();
     rules::judge(&rules::Context { design: &design, topology: &topology, nodes: &nodes }, &mut report);
-    let attributes = topology::attributes::PlanAttributes { design: design.clone(), topology: topology.clone() };
+    let attributes = nodes::attributes::PlanAttributes { design: design.clone(), topology: topology.clone() };
     let mut finished = lang.finish(Rc::new(attributes));
     report.diagnostics.into_iter().for_each(|d| finished.report.push(d));
     silence(&mut finished.report, &mut finished.allowed);

@@ -2,12 +2,11 @@
 
 mod map;
 mod write;
-pub mod yaml;
 
 use std::collections::BTreeMap;
 
 use crate::base::SourceMap;
-use crate::lower::{Artifacts, Content};
+use crate::lower::{Artifacts, Content, yaml};
 
 pub use write::{Written, write};
 

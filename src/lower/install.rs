@@ -219,7 +219,7 @@ fn kueue(d: &Design) -> Value {
             },
         },
         "metrics": { "prometheusNamespace": "monitoring" },
-        "managerConfig": { "controllerManagerConfigYaml": crate::bundle::yaml::text(&configuration) },
+        "managerConfig": { "controllerManagerConfigYaml": crate::lower::yaml::text(&configuration) },
     })
 }
 

@@ -10,6 +10,7 @@ pub mod plan;
 mod readme;
 mod storage;
 mod unsupported;
+pub mod yaml;
 
 use std::collections::BTreeMap;
 

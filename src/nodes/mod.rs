@@ -1,5 +1,6 @@
 //! What Kubernetes will see: per host its labels, taints and resources; per workload its pod shapes; a placement of all of them.
 
+pub mod attributes;
 pub mod levels;
 mod placement;
 mod pods;

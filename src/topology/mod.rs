@@ -1,7 +1,6 @@
 //! Graphs derived from the design: the devices in a host, the switches and cables of fabrics, where things stand, and their addresses.
 
 pub mod addresses;
-pub mod attributes;
 pub mod cables;
 pub mod devices;
 pub mod fabric;

@@ -98,7 +98,7 @@ fn plugin_config(strategy: &str, sharing: Option<(i64, bool)>) -> String {
             "resources": [{ "name": "nvidia.com/gpu", "replicas": replicas }],
         } });
     }
-    crate::bundle::yaml::text(&value)
+    crate::lower::yaml::text(&value)
 }
 
 /// The layouts of mig-parted: one a pool, named by the label `nvidia.com/mig.config`.
@@ -113,7 +113,7 @@ fn mig_config(input: &Input) -> String {
         }
         configs[&pool.name] = json!([{ "devices": "all", "mig-enabled": true, "mig-devices": counts }]);
     }
-    crate::bundle::yaml::text(&json!({ "version": "v1", "mig-configs": configs }))
+    crate::lower::yaml::text(&json!({ "version": "v1", "mig-configs": configs }))
 }
 
 /// `nvidia` itself is the operator's. Ours have its handler and carry a pool's placement.

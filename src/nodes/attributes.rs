@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use super::{Tier, Topology, storage};
 use crate::base::{Dimension, Quantity, Rational};
 use crate::design::Design;
 use crate::lang::{Attribute, Attributes, Planned, Value};
+use crate::topology::{Tier, Topology, storage};
 
 /// Answers from the design and its plan.
 pub struct PlanAttributes {
