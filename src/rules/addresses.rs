@@ -86,9 +86,10 @@ pub fn network_size(cx: &Context, report: &mut Report) {
     // Pods that attach to a rail take addresses too: a block a host.
     for (_, n) in cx.networks().filter(|(_, n)| n.rail.is_some() && n.host_prefix.is_none()) {
         let fabric = &cx.design.fabrics[n.fabric];
+        let attached: std::collections::HashSet<u32> = fabric.attach.iter().map(|p| p.host).collect();
         for (_, pool) in cx.pools() {
             let Some(rdma) = pool.rdma.as_ref().filter(|r| r.fabrics.contains(&n.fabric) && r.mode == "sriov") else { continue };
-            let hosts = pool.hosts.iter().filter(|h| fabric.attach.iter().any(|p| p.host as usize == **h)).count() as u128;
+            let hosts = pool.hosts.iter().filter(|h| attached.contains(&(**h as u32))).count() as u128;
             let needed = hosts * rdma.vfs.max(1) as u128;
             if capacity(n) < needed {
                 report.push(
