@@ -244,9 +244,9 @@ impl Quantity {
         self.value.floor().to_integer()
     }
 
-    /// In gigabits a second, for a rate.
-    pub fn gbps(&self) -> f64 {
-        to_f64(self.value) * 8.0 / 1e9
+    /// Bytes, printed in GiB: sums over memory are compared in one unit.
+    pub fn gibibytes(bytes: i128) -> Self {
+        Self { unit: find_unit("GiB"), ..Self::bytes(bytes) }
     }
 
     /// The same amount, printed in `like`'s unit.

@@ -1047,11 +1047,7 @@ fn derive_networks(design: &mut Design) {
                 IpNet::V6(net) => net.hosts().next().map(IpAddr::V6),
             };
             network.gateway = network.gateway.or(gateway);
-            let overhead = match (pods.encapsulation.as_str(), network.cidr) {
-                ("none", _) => 0,
-                (_, IpNet::V4(_)) => 50,
-                (_, IpNet::V6(_)) => 70,
-            };
+            let overhead = pods.overhead(&network.cidr);
             pods.mtu = pods.mtu.or(Some(network.mtu - overhead));
         }
     } else if let Some(network) = only {

@@ -117,6 +117,17 @@ pub struct Pods {
     pub encapsulation: String,
 }
 
+impl Pods {
+    /// Bytes that the encapsulation adds to a pod's packet on a network of that range: outer IP, UDP and tunnel header.
+    pub fn overhead(&self, network: &IpNet) -> i64 {
+        match (self.encapsulation.as_str(), network) {
+            ("none", _) => 0,
+            (_, IpNet::V4(_)) => 50,
+            (_, IpNet::V6(_)) => 70,
+        }
+    }
+}
+
 /// `rack`.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "documented in the schema table, one place")]

@@ -83,7 +83,7 @@ impl Lang<'_> {
         if let Some(quiet) = values.iter().find(|v| v.is_quiet()) {
             return quiet.clone();
         }
-        match builtin(self, name, &values) {
+        match builtin(name, &values) {
             Some(value) => value,
             None => {
                 let form = BUILTINS.iter().find(|(builtin, ..)| *builtin == &**name).map_or("", |b| b.1);
@@ -148,7 +148,7 @@ fn elements(value: &Value) -> Option<Vec<Value>> {
     }
 }
 
-fn builtin(lang: &Lang<'_>, name: &str, values: &[Value]) -> Option<Value> {
+fn builtin(name: &str, values: &[Value]) -> Option<Value> {
     let int = |n: Rational| i64::try_from(n.to_integer()).ok().map(Value::Int);
     match (name, values) {
         ("count" | "len", [value]) => Some(Value::Int(match value {
@@ -223,10 +223,7 @@ fn builtin(lang: &Lang<'_>, name: &str, values: &[Value]) -> Option<Value> {
             cidr.contains(&ip).then_some(Value::Ip(ip))
         }
         ("range", [Value::Int(n)]) if (0..=1_000_000).contains(n) => Some(Value::Range(0, *n)),
-        _ => {
-            let _ = lang;
-            None
-        }
+        _ => None,
     }
 }
 

@@ -36,7 +36,7 @@ impl Lang<'_> {
             ExprKind::Address(text) => self.address(text, expr.span),
             ExprKind::Text(pieces) => self.text(pieces, env),
             ExprKind::Name(name) => self.name(name, expr.span, env, want),
-            ExprKind::Member(base, member) => self.member(base, member, expr.span, env, want),
+            ExprKind::Member(base, member) => self.member(base, member, env, want),
             ExprKind::Index(base, index) => self.index(base, index, expr.span, env),
             ExprKind::Call(function, arguments) => self.call(function, arguments, expr.span, env),
             ExprKind::List(elements) => self.list(elements, env, want),

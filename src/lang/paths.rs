@@ -19,7 +19,7 @@ enum Step {
 
 impl Lang<'_> {
     /// `base.member`.
-    pub fn member(&self, base: &Expr, member: &Name, span: Span, env: &Env, want: Option<&Type>) -> Value {
+    pub fn member(&self, base: &Expr, member: &Name, env: &Env, want: Option<&Type>) -> Value {
         let value = self.eval(base, env, None);
         match value {
             Value::Selection(selection) => self.select(&selection, member, base.span),
@@ -97,7 +97,6 @@ impl Lang<'_> {
                         .at(base.span, other.phrase())
                         .help("only declarations, products and records have members"),
                 );
-                let _ = span;
                 Value::Poison
             }
         }
@@ -121,7 +120,7 @@ impl Lang<'_> {
             if let Some(entity) = missing.first() {
                 // A faulty declaration may well have had it.
                 if !matches!(entity, Entity::Object(id) if self.node_of(*id).broken) {
-                    self.missing_member(*entity, missing.len() > 1 || !selection.single, member, base);
+                    self.missing_member(*entity, missing.len() > 1 || !selection.single, member);
                 }
                 return Value::Poison;
             }
@@ -348,7 +347,7 @@ impl Lang<'_> {
         Value::Unknown
     }
 
-    fn missing_member(&self, entity: Entity, plural: bool, member: &Name, base: Span) {
+    fn missing_member(&self, entity: Entity, plural: bool, member: &Name) {
         match entity {
             Entity::Object(id) => {
                 let object = self.object(id);
@@ -372,13 +371,7 @@ impl Lang<'_> {
                 known.extend(node.groups.iter().filter_map(|(_, n)| n.label.as_ref().map(ToString::to_string)));
                 let who = if plural { format!("{}s {}", object.shape.name, object.name) } else { format!("{} {}", object.shape.name, object.path) };
                 let words: Vec<&str> = known.iter().map(String::as_str).collect();
-                self.missing(
-                    &format!("{who}{}", if plural { " (all of them)" } else { "" }).replace(" (all of them)", ""),
-                    member,
-                    &words,
-                    note.map(|n| (n, plural)),
-                );
-                let _ = base;
+                self.missing(&who, member, &words, note.map(|n| (n, plural)));
             }
             Entity::Device(host, device) => {
                 let known = self

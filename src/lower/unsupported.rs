@@ -130,8 +130,7 @@ fn workloads(design: &Design, out: &mut Vec<Diagnostic>) {
         if workload.replicas > 1 && workload.kind == "training" {
             out.push(fault(at.field("replicas"), "several replicas of a training job", "replicas = 1"));
         }
-        if let Some(mount) = workload.mounts.iter().find(|m| design.volumes[m.volume].per_host) {
-            let _ = mount;
+        if workload.mounts.iter().any(|m| design.volumes[m.volume].per_host) {
             out.push(fault(at.field("mount"), "a claim a host", "per_host = false"));
         }
     }

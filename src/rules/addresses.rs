@@ -128,11 +128,7 @@ pub fn mtu(cx: &Context, report: &mut Report) {
     }
     let Some(pods) = &cluster.pods else { return };
     let (Some(network), Some(mtu)) = (pods.network.map(|n| &cx.design.networks[n]).filter(|n| n.sound), pods.mtu) else { return };
-    let overhead = match (pods.encapsulation.as_str(), network.cidr) {
-        ("none", _) => 0,
-        (_, IpNet::V4(_)) => 50,
-        (_, IpNet::V6(_)) => 70,
-    };
+    let overhead = pods.overhead(&network.cidr);
     if mtu + overhead > network.mtu {
         report.push(
             Diagnostic::error(

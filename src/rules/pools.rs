@@ -6,10 +6,6 @@ use super::Context;
 use crate::base::{Diagnostic, Quantity, Report};
 use crate::nodes::resources::hugepage_resource;
 
-fn gib(bytes: i128) -> String {
-    Quantity { unit: crate::base::quantity::find_unit("GiB"), ..Quantity::bytes(bytes) }.to_string()
-}
-
 /// AIC0701.
 pub fn cpu_reservation(cx: &Context, report: &mut Report) {
     for (_, pool) in cx.pools() {
@@ -44,10 +40,16 @@ pub fn memory_reservation(cx: &Context, report: &mut Report) {
             report.push(
                 Diagnostic::error(
                     "AIC0702",
-                    format!("pool {} reserves {} of the {} that a {} has", pool.name, gib(reserved), gib(memory.whole()), host.system.name),
+                    format!(
+                        "pool {} reserves {} of the {} that a {} has",
+                        pool.name,
+                        Quantity::gibibytes(reserved),
+                        Quantity::gibibytes(memory.whole()),
+                        host.system.name
+                    ),
                 )
                 .at(pool.at.field("memory.reserved"), format!("{} and {} eviction", pool.reserved, pool.eviction))
-                .help(super::at_most("reserved", gib(memory.whole() / 16))),
+                .help(super::at_most("reserved", Quantity::gibibytes(memory.whole() / 16))),
             );
         }
         if pool.memory_manager == "static" {
@@ -109,9 +111,15 @@ pub fn hugepages(cx: &Context, report: &mut Report) {
             report.push(
                 Diagnostic::error(
                     "AIC0703",
-                    format!("pool {} reserves {} of HugePages, a {} has {} beside what the system keeps", pool.name, gib(total), host.system.name, gib(left)),
+                    format!(
+                        "pool {} reserves {} of HugePages, a {} has {} beside what the system keeps",
+                        pool.name,
+                        Quantity::gibibytes(total),
+                        host.system.name,
+                        Quantity::gibibytes(left)
+                    ),
                 )
-                .at(pool.at.field("hugepages"), gib(total))
+                .at(pool.at.field("hugepages"), Quantity::gibibytes(total).to_string())
                 .at(pool.at.field("memory.reserved"), format!("{} kept for the system", pool.reserved))
                 .why("the kernel takes HugePages at boot: the host comes up without ordinary memory, or does not come up")
                 .help(super::at_most("count", left / pool.hugepages[0].size.whole().max(1) / 2)),
@@ -182,7 +190,7 @@ pub fn missing_hugepages(cx: &Context, report: &mut Report) {
                         workload.name,
                         workload.hugepages,
                         pool.name,
-                        if reserved == 0 { "none".into() } else { gib(reserved) }
+                        if reserved == 0 { "none".into() } else { Quantity::gibibytes(reserved).to_string() }
                     ),
                 )
                 .at(workload.at.field("hugepages"), "asked here")

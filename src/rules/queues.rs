@@ -89,9 +89,8 @@ pub fn missing_gpus(cx: &Context, report: &mut Report) {
 /// AIC1106.
 pub fn utilisation(cx: &Context, report: &mut Report) {
     for (_, workload, _) in cx.workloads() {
-        for (i, autoscale) in workload.autoscale.iter().enumerate().filter(|(_, a)| a.metric == "gpu_utilisation") {
+        for (i, _) in workload.autoscale.iter().enumerate().filter(|(_, a)| a.metric == "gpu_utilisation") {
             let key = if i == 0 { "autoscale.metric".to_owned() } else { format!("autoscale[{i}].metric") };
-            let _ = autoscale;
             report.push(
                 Diagnostic::error("AIC1106", format!("workload {} would be moved because its GPUs look idle", workload.name))
                     .at(workload.at.field(&key), "low utilisation is a symptom")

@@ -7,10 +7,6 @@ use crate::base::names::grouped;
 use crate::base::{Diagnostic, Quantity, Report};
 use crate::nodes::{format_amount, levels};
 
-fn gib(bytes: i128) -> String {
-    Quantity { unit: crate::base::quantity::find_unit("GiB"), ..Quantity::bytes(bytes) }.to_string()
-}
-
 /// AIC1001.
 pub fn mixed_gang(cx: &Context, report: &mut Report) {
     for (_, workload, _) in cx.workloads() {
@@ -146,7 +142,7 @@ pub fn host_fit(cx: &Context, report: &mut Report) {
                             workload.name,
                             format_amount(name, *amount),
                             pool.name,
-                            gib(have)
+                            Quantity::gibibytes(have)
                         ),
                     )
                     .at(workload.at.field("ephemeral"), "asked here")
@@ -178,24 +174,30 @@ fn memory_fault(cx: &Context, workload: &crate::design::Workload, pool: &crate::
     let pages: i128 = pool.hugepages.iter().map(|h| h.size.whole() * i128::from(h.count)).sum();
     let mut diagnostic = Diagnostic::error(
         "AIC1004",
-        format!("workload {} asks {} of memory a node, a host of pool {} has {} for pods", workload.name, gib(amount), pool.name, gib(have)),
+        format!(
+            "workload {} asks {} of memory a node, a host of pool {} has {} for pods",
+            workload.name,
+            Quantity::gibibytes(amount),
+            pool.name,
+            Quantity::gibibytes(have)
+        ),
     )
     .at(workload.at.field(&format!("{role}memory")), "asked here")
     .at(pool.at.field("memory.reserved"), format!("{} kept for the system", pool.reserved));
     if pages > 0 {
-        diagnostic = diagnostic.at(pool.at.field("hugepages"), format!("{} taken out of ordinary memory", gib(pages)));
+        diagnostic = diagnostic.at(pool.at.field("hugepages"), format!("{} taken out of ordinary memory", Quantity::gibibytes(pages)));
     }
     if let Some(system) = cx.first_host(pool).map(|h| &h.system)
         && let (Some(memory), Some(usable)) = (system.memory, system.usable_memory)
     {
         diagnostic = diagnostic.note(format!(
             "{} installed = {} usable = {} for pods + {} + {} + {} eviction",
-            gib(memory.whole()),
-            gib(usable.whole()),
-            gib(have),
-            gib(pool.reserved.whole()),
-            gib(pages),
-            gib(pool.eviction.whole())
+            Quantity::gibibytes(memory.whole()),
+            Quantity::gibibytes(usable.whole()),
+            Quantity::gibibytes(have),
+            Quantity::gibibytes(pool.reserved.whole()),
+            Quantity::gibibytes(pages),
+            Quantity::gibibytes(pool.eviction.whole())
         ));
     }
     diagnostic.help(format!("at most {}GiB", have >> 30))

@@ -208,7 +208,7 @@ impl Recovery<'_> {
         let skipped = rest.len() - rest.trim_start_matches([' ', '\t']).len();
         let start = offset + skipped;
         let place = if found.is_empty() { self.span(last_glyph(self.text, from, offset), offset.max(from + 1)) } else { self.span(start, start + found.len()) };
-        if let Some(diagnostic) = self.bad_escape(from, to, offset) {
+        if let Some(diagnostic) = self.bad_escape(to, offset) {
             return diagnostic;
         }
         let mut expected = expectations(&error);
@@ -236,13 +236,12 @@ impl Recovery<'_> {
         diagnostic.help(help)
     }
 
-    fn bad_escape(&self, from: usize, to: usize, offset: usize) -> Option<Diagnostic> {
+    fn bad_escape(&self, to: usize, offset: usize) -> Option<Diagnostic> {
         let rest = &self.text[offset..to];
         if !rest.starts_with('\\') {
             return None;
         }
         let length = rest.chars().take(2).map(char::len_utf8).sum::<usize>();
-        let _ = from;
         Some(
             Diagnostic::error("AIC0004", format!("`{}` is no escape", &rest[..length]))
                 .at(self.span(offset, offset + length), "here")

@@ -48,7 +48,7 @@ pub fn assign(design: &Design, topology: &mut Topology) {
         let total = owners.len();
         for (given, (owner, interface)) in owners.into_iter().enumerate() {
             // A /31 link: the leaf has the even address, the host the odd one.
-            let number = if step == 2 { nth_address(network, given as u128 * 2 + 1) } else { numbers.next() };
+            let number = if step == 2 { nth(&network.cidr, given as u128 * 2 + 1) } else { numbers.next() };
             let Some(address) = number else {
                 faults.push((id, total, given));
                 break;
@@ -61,20 +61,11 @@ pub fn assign(design: &Design, topology: &mut Topology) {
     topology.address_faults = faults;
 }
 
-fn nth_address(network: &Network, n: u128) -> Option<IpAddr> {
-    let first = network.cidr.network();
-    let address = match first {
-        IpAddr::V4(ip) => IpAddr::V4(u32::from(ip).checked_add(u32::try_from(n).ok()?)?.into()),
-        IpAddr::V6(ip) => IpAddr::V6(u128::from(ip).checked_add(n)?.into()),
-    };
-    network.cidr.contains(&address).then_some(address)
-}
-
 /// Addresses that may be given, in order: without network, broadcast, gateway and what is reserved.
 fn free_addresses(network: &Network) -> impl Iterator<Item = IpAddr> + '_ {
     let start = network.reserved.map_or(1, |(_, last)| offset(network, last).map_or(1, |o| o + 1)).max(1);
     let last = network.cidr.broadcast();
-    (start..).map_while(|n| nth_address(network, n)).filter(move |ip| *ip != last && Some(*ip) != network.gateway)
+    (start..).map_while(|n| nth(&network.cidr, n)).filter(move |ip| *ip != last && Some(*ip) != network.gateway)
 }
 
 fn offset(network: &Network, ip: IpAddr) -> Option<u128> {
@@ -170,10 +161,10 @@ pub fn management_interface(link_type: &str) -> &'static str {
 }
 
 /// The n-th address of a range.
-pub fn nth(range: &ipnet::IpNet, n: u32) -> Option<IpAddr> {
+pub fn nth(range: &ipnet::IpNet, n: u128) -> Option<IpAddr> {
     let address = match range.network() {
-        IpAddr::V4(ip) => IpAddr::V4(u32::from(ip).checked_add(n)?.into()),
-        IpAddr::V6(ip) => IpAddr::V6(u128::from(ip).checked_add(n.into())?.into()),
+        IpAddr::V4(ip) => IpAddr::V4(u32::from(ip).checked_add(u32::try_from(n).ok()?)?.into()),
+        IpAddr::V6(ip) => IpAddr::V6(u128::from(ip).checked_add(n)?.into()),
     };
     range.contains(&address).then_some(address)
 }

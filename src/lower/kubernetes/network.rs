@@ -5,16 +5,15 @@ use serde_json::{Value, json};
 use super::super::Artifacts;
 use super::super::object::{affinity, tolerations};
 use super::Input;
-use crate::design::{DeviceKind, Network, Pool};
+use crate::design::{DeviceKind, Network};
 use crate::nodes::{pool_label, resources::rails};
 use crate::topology::addresses::capacity;
 use crate::versions;
 
 const NAMESPACE: &str = "nvidia-network-operator";
 
-/// The network that numbers a rail of a pool.
-fn network_of<'a>(input: &Input<'a>, pool: &Pool, fabric: usize, rail: usize) -> Option<&'a Network> {
-    let _ = pool;
+/// The network that numbers a rail of a fabric.
+fn network_of<'a>(input: &Input<'a>, fabric: usize, rail: usize) -> Option<&'a Network> {
     input.design().networks.iter().find(|n| n.fabric == fabric && n.rail == Some(rail as i64))
 }
 
@@ -92,7 +91,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
                     )
                     .from("/spec/numVfs", pool.at.set("rdma.vfs")),
             );
-            let Some(network) = network_of(input, pool, fabric_id, rail) else { continue };
+            let Some(network) = network_of(input, fabric_id, rail) else { continue };
             let kind = if infiniband { "SriovIBNetwork" } else { "SriovNetwork" };
             networks.push(input.maker.object(
                 "sriovnetwork.openshift.io/v1",

@@ -102,8 +102,7 @@ fn quota(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> super::
         hard.insert(format!("requests.{name}"), (i128::from(queued) + direct).to_string().into());
     }
     for (id, storage) in d.storages.iter().enumerate().filter(|(_, s)| s.kind == "ceph") {
-        for (part, p) in storage.parts.iter().enumerate().filter(|(_, p)| p.kind != "object") {
-            let _ = p;
+        for (part, _) in storage.parts.iter().enumerate().filter(|(_, p)| p.kind != "object") {
             let used = d.volumes.iter().enumerate().filter(|(v, volume)| {
                 volume.storage == id
                     && volume.part.unwrap_or(0) == part

@@ -8,7 +8,7 @@ use super::super::Artifacts;
 use super::super::object::tolerations;
 use super::Input;
 use crate::design::{Amount, At, Queue};
-use crate::nodes::{format_amount, pool_label, resources::Resources};
+use crate::nodes::{format_amount, pool_label};
 
 const KUEUE: &str = "kueue.x-k8s.io/v1beta2";
 
@@ -41,7 +41,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     for (name, at) in cohorts {
         objects.push(input.maker.object(KUEUE, "Cohort", None, name, at, "", json!({ "spec": {} })));
     }
-    objects.extend(d.queues.iter().enumerate().map(|(id, queue)| cluster_queue(input, id, queue)));
+    objects.extend(d.queues.iter().map(|queue| cluster_queue(input, queue)));
     objects.extend(d.queues.iter().map(|queue| {
         input.maker.object(KUEUE, "LocalQueue", Some(&queue.namespace), &queue.name, &queue.at, "", json!({ "spec": { "clusterQueue": queue.name } }))
     }));
@@ -49,7 +49,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
 }
 
 /// Every resource that a pod of the queue may ask for has a quota, else the job is inadmissible.
-fn cluster_queue(input: &Input, id: usize, queue: &Queue) -> super::Document {
+fn cluster_queue(input: &Input, queue: &Queue) -> super::Document {
     let d = input.design();
     let pool = &d.pools[queue.pools[0]];
     let allocatable = input.compilation.nodes.pool_allocatable(pool).cloned().unwrap_or_default();
@@ -59,11 +59,6 @@ fn cluster_queue(input: &Input, id: usize, queue: &Queue) -> super::Document {
     // GPUs are the currency: a quota of n GPUs is that share of everything that a host has.
     let share = |amount: i128, of: i64| amount * i128::from(of) / per_host;
     let quota = queue.gpus.unwrap_or(0);
-    let mut asked = Resources::new();
-    for (workload, pods) in d.workloads.iter().zip(&input.compilation.nodes.pods).filter(|(w, _)| w.queue == Some(id)) {
-        let _ = workload;
-        pods.shapes.iter().for_each(|s| asked.extend(s.requests.clone()));
-    }
     let names: Vec<&String> = allocatable.keys().filter(|n| *n != "pods").collect();
     let resources: Vec<Value> = names
         .iter()
