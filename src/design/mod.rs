@@ -388,6 +388,13 @@ pub struct PoolGpu {
     pub partition: Option<(String, String)>,
 }
 
+impl PoolGpu {
+    /// Whether the device plugin needs settings of the pool's own: slices, or shared GPUs.
+    pub fn own_plugin_config(&self) -> bool {
+        self.sharing.is_some() || self.mig.is_some()
+    }
+}
+
 /// `sharing` of a pool's GPUs.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "documented in the schema table, one place")]

@@ -81,7 +81,7 @@ pub fn labels(design: &Design, topology: &Topology, levels: &[(&'static str, Str
         out.insert("topology.rook.io/rack".into(), rack);
     }
     if let Some(gpu) = &pool.gpu {
-        if gpu.sharing.is_some() {
+        if gpu.own_plugin_config() {
             out.insert("nvidia.com/device-plugin.config".into(), pool.name.clone());
         }
         if gpu.mig.is_some() {

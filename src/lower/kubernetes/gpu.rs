@@ -67,11 +67,13 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     let policy = input.maker.object("nvidia.com/v1", "ClusterPolicy", None, "cluster-policy", &first.at, "gpu", json!({ "spec": spec }));
     artifacts.objects("kubernetes/gpu/clusterpolicy.yaml", vec![policy.from("/spec/driver/version", first.at.set("gpu.driver"))]);
     let mut data = Map::new();
-    data.insert("default".into(), plugin_config(strategy, None).into());
+    // A pool's own strategy: one ClusterPolicy has one, and under `mixed` a pool of equal slices would not advertise nvidia.com/gpu.
+    data.insert("default".into(), plugin_config("none", None).into());
     for (_, pool) in input.gpu_pools() {
-        if let Some(s) = pool.gpu.as_ref().and_then(|g| g.sharing.as_ref()) {
-            data.insert(pool.name.clone(), plugin_config(strategy, Some((s.replicas, s.rename))).into());
-        }
+        let Some(gpu) = pool.gpu.as_ref().filter(|g| g.own_plugin_config()) else { continue };
+        let own = gpu.mig.as_ref().map_or("none", |(strategy, _)| strategy);
+        let sharing = gpu.sharing.as_ref().map(|s| (s.replicas, s.rename));
+        data.insert(pool.name.clone(), plugin_config(own, sharing).into());
     }
     let part = if sharing { "gpu.sharing" } else { "gpu" };
     let at = &input.gpu_pools().find(|(_, p)| p.gpu.as_ref().is_some_and(|g| g.sharing.is_some())).map_or(first, |(_, p)| p).at;
