@@ -72,7 +72,11 @@ impl miette::SourceCode for WholeLines {
         let (start, end) = (span.offset().min(text.len()), (span.offset() + span.len()).min(text.len()));
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = text[end..].find('\n').map_or(text.len(), |i| end + i);
-        self.0.read_span(&(line_start, line_end - line_start).into(), before, after)
+        let found = self.0.read_span(&(line_start, line_end - line_start).into(), before, after)?;
+        // miette's own count runs from the top of the file, and far labels would be shown with all that lies between.
+        let lines = text[line_start..line_end].matches('\n').count() + 1;
+        let name = self.0.name().to_owned();
+        Ok(Box::new(miette::MietteSpanContents::new_named(name, found.data(), *found.span(), found.line(), found.column(), lines)))
     }
 }
 
