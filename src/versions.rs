@@ -35,6 +35,14 @@ pub fn kubernetes_patch(version: &str) -> String {
     }
 }
 
+/// The minor number of `1.36` or `v1.36.4`.
+pub fn minor(version: &str) -> Option<u32> {
+    version.trim_start_matches('v').split('.').nth(1)?.parse().ok()
+}
+
+/// The minor from which on the CPU manager's `strict-cpu-reservation` is generally available. Source: facts/kubelet-config.md.
+pub const STRICT_CPU_RESERVATION: u32 = 35;
+
 /// GPU driver branches and the version that each lowers to.
 pub const DRIVERS: &[(&str, &str)] = &[("580", "580.126.20"), ("595", "595.91.07")];
 

@@ -18,11 +18,7 @@ pub fn render(artifacts: &Artifacts, sources: &SourceMap) -> BTreeMap<String, St
         .map(|(path, content)| {
             let text = match content {
                 Content::Text(text) => text.clone(),
-                Content::Documents(documents) => documents
-                    .iter()
-                    .map(|d| d.comment.as_ref().map_or(String::new(), |c| format!("# {c}\n")) + &yaml::text(&d.value))
-                    .collect::<Vec<_>>()
-                    .join("---\n"),
+                Content::Documents(documents) => documents.iter().map(yaml::document).collect::<Vec<_>>().join("---\n"),
             };
             (path.clone(), text)
         })

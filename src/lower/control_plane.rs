@@ -1,35 +1,56 @@
 //! `control-plane/`: kubeadm, the virtual address, etcd's disk, audit, encryption, priority and fairness.
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::{
+    Capabilities, Container, EnvVar, EnvVarSource, HostAlias, HostPathVolumeSource, ObjectFieldSelector, Pod, PodSpec, ResourceRequirements, SecurityContext,
+    Volume, VolumeMount,
+};
+use k8s_openapi::api::flowcontrol::v1::{
+    FlowDistinguisherMethod, FlowSchema, FlowSchemaSpec, GroupSubject, LimitResponse, LimitedPriorityLevelConfiguration, PolicyRulesWithSubjects,
+    PriorityLevelConfiguration, PriorityLevelConfigurationReference, PriorityLevelConfigurationSpec, QueuingConfiguration, ResourcePolicyRule, Subject,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::{Metadata, Resource};
+use serde::Serialize;
 
 use super::install::{node_addresses, node_interfaces};
+use super::kinds::kubeadm::{
+    ApiEndpoint, ApiServer, Argument, AuditRule, CRI_SOCKET, ClusterConfiguration, Component, EncryptedResources, EncryptionConfiguration, Etcd,
+    GroupResources, HostMount, Identity, InitConfiguration, Key, Keys, KubeletConfiguration, LocalEtcd, Networking, NodeRegistration, PATCHES, Patches, Policy,
+    Provider, Proxy,
+};
+use super::kinds::{Configuration, amounts, int, strings, taints};
 use super::object::Document;
 use super::{Artifacts, kubernetes};
 use crate::Compilation;
 use crate::design::ControlPlane;
+use crate::nodes::resources::format_bytes;
 use crate::versions;
+
+const SOURCE: &str = "control_plane";
+
+/// Where the API server listens.
+const API_PORT: u16 = 6443;
+
+/// How many queues a flow is spread over.
+const HAND_SIZE: i64 = 6;
 
 /// Lowers the folder.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     let Some(control_plane) = c.design.control_plane.as_ref().filter(|cp| !cp.managed) else { return };
-    let document = |value: Value| Document { value, source: "control_plane".into(), span: control_plane.at.head, fields: Vec::new(), comment: None };
-    artifacts.objects("control-plane/kubeadm.yaml", kubeadm(c, control_plane).into_iter().map(document).collect());
+    let files = Files { c, control_plane };
+    artifacts.objects("control-plane/kubeadm.yaml", files.kubeadm());
     if control_plane.hosts.len() > 1 && control_plane.vip == "kube_vip" {
-        artifacts.objects("control-plane/kube-vip.yaml", vec![document(kube_vip(c, control_plane))]);
+        artifacts.objects("control-plane/kube-vip.yaml", vec![files.kube_vip()]);
     }
     if c.design.cluster.audit {
-        artifacts.objects("control-plane/audit-policy.yaml", vec![document(audit())]);
+        artifacts.objects("control-plane/audit-policy.yaml", vec![files.audit()]);
     }
     if c.design.cluster.encryption {
-        // The key is a secret and not part of the bundle; the API server does not start with the placeholder.
-        let keys = json!([{ "name": "aic-1", "secret": "KEY_IS_MADE_ON_THE_HOST" }]);
-        let value = json!({
-            "apiVersion": "apiserver.config.k8s.io/v1", "kind": "EncryptionConfiguration",
-            "resources": [{ "resources": ["secrets"], "providers": [{ "secretbox": { "keys": keys } }, { "identity": {} }] }],
-        });
-        artifacts.objects("control-plane/encryption.yaml", vec![document(value)]);
+        artifacts.objects("control-plane/encryption.yaml", vec![files.encryption()]);
     }
-    artifacts.objects("control-plane/flowcontrol.yaml", flow_control(c, control_plane).into_iter().map(document).collect());
+    artifacts.objects("control-plane/flowcontrol.yaml", files.flow_control());
     if let Some(disk) = &control_plane.etcd_disk {
         artifacts.text(
             "control-plane/var-lib-etcd.mount",
@@ -39,166 +60,268 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     artifacts.text("control-plane/README.md", readme(c, control_plane));
 }
 
-fn argument(name: &str, value: impl Into<String>) -> Value {
-    json!({ "name": name, "value": value.into() })
+fn argument(name: &'static str, value: impl Into<String>) -> Argument {
+    Argument { name, value: value.into() }
 }
 
-fn kubeadm(c: &Compilation, cp: &ControlPlane) -> Vec<Value> {
-    let d = &c.design;
-    let addresses = node_addresses(c, &cp.hosts);
-    let first = addresses.first().cloned().unwrap_or_default();
-    let endpoint = cp.endpoint.clone().unwrap_or_else(|| first.clone());
-    let name = cp.hosts.first().map_or("", |h| d.hosts[*h].name.as_str());
-    let taints: Vec<Value> = d
-        .pools
-        .iter()
-        .position(|p| p.hosts.contains(&cp.hosts[0]))
-        .map_or_else(Vec::new, |p| c.nodes.taints[p].iter().map(|t| json!({ "key": t.key, "effect": t.effect })).collect());
-    let mut sans = vec![endpoint.clone()];
-    sans.extend(addresses.iter().filter(|a| **a != endpoint).cloned());
-    let mut api = Vec::new();
-    let mut volumes = vec![
-        json!({ "name": "aic", "hostPath": "/etc/kubernetes/aic", "mountPath": "/etc/kubernetes/aic", "readOnly": true, "pathType": "DirectoryOrCreate" }),
-    ];
-    if d.cluster.audit {
-        for (name, value) in [
-            ("audit-policy-file", "/etc/kubernetes/aic/audit-policy.yaml"),
-            ("audit-log-path", "/var/log/kubernetes/audit.log"),
-            ("audit-log-maxage", "30"),
-            ("audit-log-maxbackup", "10"),
-            ("audit-log-maxsize", "200"),
-        ] {
-            api.push(argument(name, value));
-        }
-        volumes.push(json!({ "name": "audit", "hostPath": "/var/log/kubernetes", "mountPath": "/var/log/kubernetes", "pathType": "DirectoryOrCreate" }));
+/// The files of the control plane's hosts.
+struct Files<'a> {
+    c: &'a Compilation,
+    control_plane: &'a ControlPlane,
+}
+
+impl Files<'_> {
+    fn document<C: Configuration>(&self, configuration: &C) -> Document {
+        Document::configuration(configuration, SOURCE, self.control_plane.at.head)
     }
-    if d.cluster.encryption {
-        api.push(argument("encryption-provider-config", "/etc/kubernetes/aic/encryption.yaml"));
-        api.push(argument("encryption-provider-config-automatic-reload", "true"));
+
+    /// An object that is no other than its kind and name: these are applied before anything else of the bundle is there.
+    fn object<K: Resource + Metadata<Ty = ObjectMeta> + Serialize>(&self, name: &str, namespace: Option<&str>, mut object: K) -> Document {
+        *object.metadata_mut() = ObjectMeta { name: Some(name.to_owned()), namespace: namespace.map(str::to_owned), ..Default::default() };
+        Document::new(&object, K::API_VERSION, K::KIND, SOURCE.into(), self.control_plane.at.head)
     }
-    api.push(argument("profiling", "false"));
-    let pods = d.cluster.pods.as_ref();
-    vec![
-        json!({
-            "apiVersion": "kubeadm.k8s.io/v1beta4", "kind": "InitConfiguration",
-            "localAPIEndpoint": { "advertiseAddress": first, "bindPort": 6443 },
-            "nodeRegistration": { "name": name, "criSocket": "unix:///run/containerd/containerd.sock", "taints": taints },
-            "patches": { "directory": "/etc/kubernetes/aic/patches" },
-        }),
-        json!({
-            "apiVersion": "kubeadm.k8s.io/v1beta4", "kind": "ClusterConfiguration",
-            "clusterName": d.cluster.name, "kubernetesVersion": versions::kubernetes_patch(&d.cluster.kubernetes),
-            "controlPlaneEndpoint": format!("{endpoint}:6443"),
-            "networking": {
-                "dnsDomain": d.cluster.domain, "podSubnet": pods.map(|p| p.cidr.to_string()), "serviceSubnet": d.cluster.services.map(|s| s.to_string()),
+
+    fn kubeadm(&self) -> Vec<Document> {
+        let Self { c, control_plane } = *self;
+        let d = &c.design;
+        let addresses = node_addresses(c, &control_plane.hosts);
+        let first = addresses.first().cloned().unwrap_or_default();
+        let endpoint = control_plane.endpoint.clone().unwrap_or_else(|| first.clone());
+        let host = control_plane.hosts.first().copied();
+        let pool = d.pools.iter().position(|p| host.is_some_and(|h| p.hosts.contains(&h)));
+        let init = InitConfiguration {
+            local_api_endpoint: ApiEndpoint { advertise_address: Some(first), bind_port: API_PORT },
+            node_registration: NodeRegistration {
+                name: host.map(|h| d.hosts[h].name.clone()),
+                cri_socket: CRI_SOCKET,
+                taints: pool.map_or_else(Vec::new, |p| taints(&c.nodes.taints[p])),
             },
-            // Cilium replaces kube-proxy.
-            "proxy": { "disabled": true },
-            "apiServer": { "certSANs": sans, "extraArgs": api, "extraVolumes": volumes },
-            "controllerManager": { "extraArgs": [
-                argument("node-cidr-mask-size", pods.map_or(24, |p| p.host_prefix).to_string()), argument("bind-address", "0.0.0.0"), argument("profiling", "false"),
-            ] },
-            "scheduler": { "extraArgs": [argument("bind-address", "0.0.0.0"), argument("profiling", "false")] },
-            "etcd": { "local": { "dataDir": "/var/lib/etcd", "extraArgs": [
-                argument("quota-backend-bytes", cp.etcd_quota.whole().to_string()), argument("listen-metrics-urls", "http://0.0.0.0:2381"),
-            ] } },
-        }),
-        // The base of every host; each pool's kubelet.yaml is merged over it.
-        json!({ "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "cgroupDriver": "systemd" }),
-    ]
-}
-
-fn kube_vip(c: &Compilation, cp: &ControlPlane) -> Value {
-    let interface = node_interfaces(c).into_iter().next().unwrap_or_default();
-    let v = |name: &str, value: &str| json!({ "name": name, "value": value });
-    json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "kube-vip", "namespace": "kube-system" },
-        "spec": {
-            "hostNetwork": true, "hostAliases": [{ "ip": "127.0.0.1", "hostnames": ["kubernetes"] }], "priorityClassName": "system-node-critical",
-            "containers": [{
-                "name": "kube-vip", "image": versions::KUBE_VIP, "imagePullPolicy": "IfNotPresent", "args": ["manager"],
-                "env": [
-                    v("vip_arp", "true"), v("vip_interface", &interface), v("vip_subnet", "32"), v("address", cp.endpoint.as_deref().unwrap_or("")), v("port", "6443"),
-                    { "name": "vip_nodename", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } },
-                    v("cp_enable", "true"), v("cp_namespace", "kube-system"), v("svc_enable", "false"), v("vip_leaderelection", "true"),
-                    v("vip_leasename", "plndr-cp-lock"), v("vip_leaseduration", "5"), v("vip_renewdeadline", "3"), v("vip_retryperiod", "1"), v("prometheus_server", ":2112"),
+            patches: Patches { directory: PATCHES },
+        };
+        let mut names = vec![endpoint.clone()];
+        names.extend(addresses.iter().filter(|a| **a != endpoint).cloned());
+        let pods = d.cluster.pods.as_ref();
+        let profiling = || argument("profiling", "false");
+        let cluster = ClusterConfiguration {
+            cluster_name: d.cluster.name.clone(),
+            kubernetes_version: versions::kubernetes_patch(&d.cluster.kubernetes),
+            control_plane_endpoint: format!("{endpoint}:{API_PORT}"),
+            networking: Networking {
+                dns_domain: d.cluster.domain.clone(),
+                pod_subnet: pods.map(|p| p.cidr.to_string()),
+                service_subnet: d.cluster.services.map(|s| s.to_string()),
+            },
+            proxy: Proxy { disabled: true },
+            api_server: self.api_server(names),
+            controller_manager: Component {
+                extra_args: vec![
+                    argument("node-cidr-mask-size", pods.map_or(24, |p| p.host_prefix).to_string()),
+                    argument("bind-address", "0.0.0.0"),
+                    profiling(),
                 ],
-                "resources": { "requests": { "cpu": "50m", "memory": "64Mi" } },
-                "securityContext": { "capabilities": { "add": ["NET_ADMIN", "NET_RAW"], "drop": ["ALL"] } },
-                "volumeMounts": [{ "name": "kubeconfig", "mountPath": "/etc/kubernetes/admin.conf" }],
-            }],
-            "volumes": [{ "name": "kubeconfig", "hostPath": { "path": "/etc/kubernetes/admin.conf" } }],
-        },
-    })
-}
-
-/// First match wins. Secrets' contents are never written; the chatter of agents is dropped.
-fn audit() -> Value {
-    let none = |rest: Value| {
-        let mut rule = json!({ "level": "None" });
-        if let (Value::Object(rule), Value::Object(rest)) = (&mut rule, rest) {
-            rule.extend(rest);
-        }
-        rule
-    };
-    json!({
-        "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
-        "rules": [
-            none(json!({ "nonResourceURLs": ["/healthz*", "/livez*", "/readyz*", "/version", "/openapi/*"] })),
-            none(json!({ "resources": [{ "group": "coordination.k8s.io", "resources": ["leases"] }] })),
-            none(json!({ "resources": [{ "group": "", "resources": ["events"] }, { "group": "events.k8s.io", "resources": ["events"] }] })),
-            none(json!({ "userGroups": ["system:nodes"], "verbs": ["get", "list", "watch"] })),
-            none(json!({ "users": ["system:kube-scheduler", "system:kube-controller-manager", "system:apiserver"], "verbs": ["get", "list", "watch"] })),
-            { "level": "Metadata" },
-        ],
-    })
-}
-
-/// A job storm must not starve kubelets, the scheduler or leader election.
-fn flow_control(c: &Compilation, cp: &ControlPlane) -> Vec<Value> {
-    let charts = kubernetes::charts(c);
-    let namespaces =
-        |names: &[&str]| -> Vec<String> { charts.iter().map(|(chart, _)| chart.namespace.to_owned()).filter(|n| names.contains(&n.as_str())).collect() };
-    let mut tenants: Vec<String> = c.design.queues.iter().map(|q| q.namespace.clone()).collect();
-    tenants.sort();
-    tenants.dedup();
-    let burst = cp.burst.unwrap_or_else(|| c.nodes.pods.iter().flat_map(|p| &p.shapes).map(|s| s.count as i64).max().unwrap_or(1)).max(1);
-    // handSize × queueLengthLimit is at least ten requests for each pod of the burst.
-    let hand = 6;
-    let length = (burst * 10 + hand - 1) / hand;
-    let groups = [
-        ("aic-job-controllers", 40, 1100, namespaces(&["kueue-system", "jobset-system"])),
-        (
-            "aic-node-agents",
-            20,
-            1200,
-            namespaces(&["gpu-operator", "nvidia-network-operator", "node-feature-discovery", "rook-ceph", "topolvm-system", "monitoring"]),
-        ),
-        ("aic-tenants", 20, 1300, tenants),
-    ];
-    let mut out = Vec::new();
-    for (name, shares, precedence, mut namespaces) in groups {
-        namespaces.dedup();
-        if namespaces.is_empty() {
-            continue;
-        }
-        let subjects: Vec<Value> = namespaces.iter().map(|n| json!({ "kind": "Group", "group": { "name": format!("system:serviceaccounts:{n}") } })).collect();
-        out.push(json!({
-            "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration", "metadata": { "name": name },
-            "spec": { "type": "Limited", "limited": {
-                "nominalConcurrencyShares": shares, "lendablePercent": 50,
-                "limitResponse": { "type": "Queue", "queuing": { "queues": 64, "handSize": hand, "queueLengthLimit": length.max(50) } },
-            } },
-        }));
-        out.push(json!({
-            "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema", "metadata": { "name": name },
-            "spec": {
-                "priorityLevelConfiguration": { "name": name }, "matchingPrecedence": precedence, "distinguisherMethod": { "type": "ByUser" },
-                "rules": [{ "subjects": subjects, "resourceRules": [{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": true, "namespaces": ["*"] }] }],
             },
-        }));
+            scheduler: Component { extra_args: vec![argument("bind-address", "0.0.0.0"), profiling()] },
+            etcd: Etcd {
+                local: LocalEtcd {
+                    data_dir: "/var/lib/etcd",
+                    extra_args: vec![
+                        argument("quota-backend-bytes", control_plane.etcd_quota.whole().to_string()),
+                        argument("listen-metrics-urls", "http://0.0.0.0:2381"),
+                    ],
+                },
+            },
+        };
+        let kubelet = KubeletConfiguration { cgroup_driver: "systemd", ..Default::default() };
+        vec![
+            self.document(&init).because("/patches", "A kubelet configuration a pool: each pool's kubelet.yaml is merged over the last document here."),
+            self.document(&cluster)
+                .from("/kubernetesVersion", d.cluster.at.set("kubernetes"))
+                .from("/networking/podSubnet", d.cluster.at.set("pods.cidr"))
+                .because("/controlPlaneEndpoint", "Not one host's address: certificates and joins carry it, and it outlives any host.")
+                .because("/proxy", "Cilium replaces kube-proxy.")
+                .because("/controllerManager/extraArgs/node-cidr-mask-size", "pods.host_prefix: the range that a host's pods are numbered from.")
+                .because("/controllerManager/extraArgs/bind-address", "Prometheus reads metrics from another host.")
+                .because(
+                    "/etcd/local/extraArgs/quota-backend-bytes",
+                    format!("etcd.quota, {}; at the quota the cluster turns read-only.", format_bytes(control_plane.etcd_quota.whole())),
+                )
+                .because("/etcd/local/extraArgs/listen-metrics-urls", "Metrics without a client certificate; the client port stays closed."),
+            self.document(&kubelet),
+        ]
     }
-    out
+
+    fn api_server(&self, cert_sans: Vec<String>) -> ApiServer {
+        let cluster = &self.c.design.cluster;
+        let mut extra_args = Vec::new();
+        let own = "/etc/kubernetes/aic";
+        let mut extra_volumes = vec![HostMount { name: "aic", host_path: own, mount_path: own, read_only: Some(true), path_type: "DirectoryOrCreate" }];
+        if cluster.audit {
+            extra_args.extend([
+                argument("audit-policy-file", "/etc/kubernetes/aic/audit-policy.yaml"),
+                argument("audit-log-path", "/var/log/kubernetes/audit.log"),
+                argument("audit-log-maxage", "30"),
+                argument("audit-log-maxbackup", "10"),
+                argument("audit-log-maxsize", "200"),
+            ]);
+            let log = "/var/log/kubernetes";
+            extra_volumes.push(HostMount { name: "audit", host_path: log, mount_path: log, read_only: None, path_type: "DirectoryOrCreate" });
+        }
+        if cluster.encryption {
+            extra_args.push(argument("encryption-provider-config", "/etc/kubernetes/aic/encryption.yaml"));
+            extra_args.push(argument("encryption-provider-config-automatic-reload", "true"));
+        }
+        extra_args.push(argument("profiling", "false"));
+        ApiServer { cert_sans, extra_args, extra_volumes }
+    }
+
+    /// The key is a secret and not part of the bundle.
+    fn encryption(&self) -> Document {
+        let keys = vec![Key { name: "aic-1", secret: "KEY_IS_MADE_ON_THE_HOST" }];
+        let providers = vec![Provider { secretbox: Some(Keys { keys }), identity: None }, Provider { secretbox: None, identity: Some(Identity {}) }];
+        self.document(&EncryptionConfiguration { resources: vec![EncryptedResources { resources: vec!["secrets"], providers }] })
+            .because("", "The key is made on the host (README.md) and in no bundle: the API server does not start with the placeholder.")
+            .because("/resources/0/providers/1", "Reads what was written before encryption; never the first.")
+    }
+
+    /// The endpoint's address, held by one of the hosts at a time.
+    fn kube_vip(&self) -> Document {
+        let interface = node_interfaces(self.c).into_iter().next().unwrap_or_default();
+        let variable = |name: &str, value: &str| EnvVar { name: name.to_owned(), value: Some(value.to_owned()), value_from: None };
+        let node = EnvVarSource { field_ref: Some(ObjectFieldSelector { field_path: "spec.nodeName".into(), api_version: None }), ..Default::default() };
+        let config = "/etc/kubernetes/admin.conf";
+        let container = Container {
+            name: "kube-vip".into(),
+            image: Some(versions::KUBE_VIP.into()),
+            image_pull_policy: Some("IfNotPresent".into()),
+            args: Some(strings(["manager"])),
+            env: Some(vec![
+                variable("vip_arp", "true"),
+                variable("vip_interface", &interface),
+                variable("vip_subnet", "32"),
+                variable("address", self.control_plane.endpoint.as_deref().unwrap_or("")),
+                variable("port", "6443"),
+                EnvVar { name: "vip_nodename".into(), value: None, value_from: Some(node) },
+                variable("cp_enable", "true"),
+                variable("cp_namespace", "kube-system"),
+                variable("svc_enable", "false"),
+                variable("vip_leaderelection", "true"),
+                variable("vip_leasename", "plndr-cp-lock"),
+                variable("vip_leaseduration", "5"),
+                variable("vip_renewdeadline", "3"),
+                variable("vip_retryperiod", "1"),
+                variable("prometheus_server", ":2112"),
+            ]),
+            resources: Some(ResourceRequirements { requests: Some(amounts([("cpu", "50m"), ("memory", "64Mi")])), ..Default::default() }),
+            security_context: Some(SecurityContext {
+                capabilities: Some(Capabilities { add: Some(strings(["NET_ADMIN", "NET_RAW"])), drop: Some(strings(["ALL"])) }),
+                ..Default::default()
+            }),
+            volume_mounts: Some(vec![VolumeMount { name: "kubeconfig".into(), mount_path: config.into(), ..Default::default() }]),
+            ..Default::default()
+        };
+        let spec = PodSpec {
+            host_network: Some(true),
+            host_aliases: Some(vec![HostAlias { ip: "127.0.0.1".into(), hostnames: Some(strings(["kubernetes"])) }]),
+            priority_class_name: Some("system-node-critical".into()),
+            containers: vec![container],
+            volumes: Some(vec![Volume {
+                name: "kubeconfig".into(),
+                host_path: Some(HostPathVolumeSource { path: config.into(), type_: None }),
+                ..Default::default()
+            }]),
+            ..Default::default()
+        };
+        self.object("kube-vip", Some("kube-system"), Pod { spec: Some(spec), ..Default::default() })
+            .because("", "A static pod: /etc/kubernetes/manifests/kube-vip.yaml on each host of the control plane.")
+            .because("/spec/hostAliases", "Its own API server, which is there before the address is.")
+            .because("/spec/containers/kube-vip/env/svc_enable", "The API endpoint only; services of type LoadBalancer are not its work.")
+    }
+
+    /// First match wins. Secrets' contents are never written; the chatter of agents is dropped.
+    fn audit(&self) -> Document {
+        let none = AuditRule { level: "None", ..Default::default() };
+        let read = || Some(vec!["get", "list", "watch"]);
+        let of = |group, resource| GroupResources { group, resources: vec![resource] };
+        let policy = Policy {
+            omit_stages: vec!["RequestReceived"],
+            rules: vec![
+                AuditRule { non_resource_urls: Some(vec!["/healthz*", "/livez*", "/readyz*", "/version", "/openapi/*"]), ..none.clone() },
+                AuditRule { resources: Some(vec![of("coordination.k8s.io", "leases")]), ..none.clone() },
+                AuditRule { resources: Some(vec![of("", "events"), of("events.k8s.io", "events")]), ..none.clone() },
+                AuditRule { user_groups: Some(vec!["system:nodes"]), verbs: read(), ..none.clone() },
+                AuditRule { users: Some(vec!["system:kube-scheduler", "system:kube-controller-manager", "system:apiserver"]), verbs: read(), ..none },
+                AuditRule { level: "Metadata", ..Default::default() },
+            ],
+        };
+        self.document(&policy).because("/rules", "The first match wins. Who did what, never the contents of a Secret; the chatter of agents is dropped.")
+    }
+
+    /// A job storm must not starve kubelets, the scheduler or leader election.
+    fn flow_control(&self) -> Vec<Document> {
+        let Self { c, control_plane } = *self;
+        let charts = kubernetes::charts(c);
+        let operators = |names: &[&str]| -> Vec<String> {
+            let mut found: Vec<String> = charts.iter().map(|(chart, _)| chart.namespace.to_owned()).filter(|n| names.contains(&n.as_str())).collect();
+            found.dedup();
+            found
+        };
+        let tenants: BTreeSet<&String> = c.design.queues.iter().map(|q| &q.namespace).collect();
+        let largest = || c.nodes.pods.iter().flat_map(|p| &p.shapes).map(|s| s.count as i64).max().unwrap_or(1);
+        let burst = control_plane.burst.unwrap_or_else(largest).max(1);
+        let length = (burst * 10 + HAND_SIZE - 1) / HAND_SIZE;
+        let length = length.max(50);
+        let agents = ["gpu-operator", "nvidia-network-operator", "node-feature-discovery", "rook-ceph", "topolvm-system", "monitoring"];
+        let levels = [
+            ("aic-job-controllers", 40, 1100, operators(&["kueue-system", "jobset-system"])),
+            ("aic-node-agents", 20, 1200, operators(&agents)),
+            ("aic-tenants", 20, 1300, tenants.into_iter().cloned().collect()),
+        ];
+        levels
+            .into_iter()
+            .filter(|(.., namespaces)| !namespaces.is_empty())
+            .flat_map(|(name, shares, precedence, namespaces)| {
+                let queuing = QueuingConfiguration { queues: Some(64), hand_size: Some(int(HAND_SIZE)), queue_length_limit: Some(int(length)) };
+                let limited = LimitedPriorityLevelConfiguration {
+                    nominal_concurrency_shares: Some(shares),
+                    lendable_percent: Some(50),
+                    limit_response: Some(LimitResponse { type_: "Queue".into(), queuing: Some(queuing) }),
+                    ..Default::default()
+                };
+                let level = PriorityLevelConfigurationSpec { type_: "Limited".into(), limited: Some(limited), exempt: None };
+                let subject = |namespace: String| Subject {
+                    kind: "Group".into(),
+                    group: Some(GroupSubject { name: format!("system:serviceaccounts:{namespace}") }),
+                    ..Default::default()
+                };
+                let everything = ResourcePolicyRule {
+                    verbs: strings(["*"]),
+                    api_groups: strings(["*"]),
+                    resources: strings(["*"]),
+                    cluster_scope: Some(true),
+                    namespaces: Some(strings(["*"])),
+                };
+                let rule = PolicyRulesWithSubjects {
+                    subjects: namespaces.into_iter().map(subject).collect(),
+                    resource_rules: Some(vec![everything]),
+                    non_resource_rules: None,
+                };
+                let schema = FlowSchemaSpec {
+                    priority_level_configuration: PriorityLevelConfigurationReference { name: name.into() },
+                    matching_precedence: Some(precedence),
+                    distinguisher_method: Some(FlowDistinguisherMethod { type_: "ByUser".into() }),
+                    rules: Some(vec![rule]),
+                };
+                [
+                    self.object(name, None, PriorityLevelConfiguration { spec: Some(level), ..Default::default() }).because(
+                        "/spec/limited/limitResponse/queuing/queueLengthLimit",
+                        format!("handSize × this is at least ten requests for each of the {burst} pods that may start at once."),
+                    ),
+                    self.object(name, None, FlowSchema { spec: Some(schema), ..Default::default() })
+                        .because("/spec/matchingPrecedence", "Before the catch-all, after what the API server brings for kubelets and leader election."),
+                ]
+            })
+            .collect()
+    }
 }
 
 fn readme(c: &Compilation, cp: &ControlPlane) -> String {

@@ -3,23 +3,28 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
-
+use super::kinds::host::{Bond, Link, Nameservers, Netplan, Network, Route};
+use super::kinds::kubeadm::{
+    ApiEndpoint, CRI_SOCKET, Discovery, FileDiscovery, JoinConfiguration, JoinControlPlane, KubeletConfiguration, NodeRegistration, PATCHES, Patches,
+    ReservedMemory,
+};
+use super::kinds::{non_empty, taints, texts};
 use super::object::Document;
 use super::{Artifacts, Content};
 use crate::Compilation;
 use crate::base::quantity::to_f64;
 use crate::design::{Pool, PoolRole, System};
 use crate::nodes::resources::format_bytes;
-use crate::topology::addresses::{Owner, interface};
+use crate::topology::addresses::interface;
+use crate::versions;
 
 /// Lowers the folder.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     for (id, pool) in c.design.pools.iter().enumerate() {
         let dir = format!("hosts/{}", pool.name);
         let Some(host) = pool.hosts.first().map(|h| &c.design.hosts[*h]) else { continue };
-        artifacts.objects(format!("{dir}/kubelet.yaml"), vec![document(pool, kubelet(c, id, pool, &host.system))]);
-        artifacts.objects(format!("{dir}/kubeadm.yaml"), vec![document(pool, join(c, id, pool))]);
+        artifacts.objects(format!("{dir}/kubelet.yaml"), vec![kubelet(c, id, pool, &host.system)]);
+        artifacts.objects(format!("{dir}/kubeadm.yaml"), vec![join(c, id, pool)]);
         artifacts.text(format!("{dir}/kernel-cmdline"), kernel(c, pool, &host.system));
         artifacts.text(format!("{dir}/sysctl.conf"), sysctl(pool));
         artifacts.text(format!("{dir}/modprobe.conf"), modprobe(pool));
@@ -34,10 +39,6 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         artifacts.files.insert(format!("{dir}/netplan.yaml"), Content::Documents(netplan(c, pool)));
         scripts(c, pool, &dir, artifacts);
     }
-}
-
-fn document(pool: &Pool, value: Value) -> Document {
-    Document { value, source: pool.at.source.clone(), span: pool.at.head, fields: Vec::new(), comment: None }
 }
 
 /// Reserved threads as the kernel numbers them: cores first, then their siblings, spread over the NUMA nodes.
@@ -62,119 +63,143 @@ pub fn reserved_cpus(system: &System, cores: i64) -> String {
     ranges.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect::<Vec<_>>().join(",")
 }
 
-fn taints(c: &Compilation, id: usize) -> Vec<Value> {
-    c.nodes.taints[id]
-        .iter()
-        .map(|t| match &t.value {
-            Some(value) => json!({ "key": t.key, "value": value, "effect": t.effect }),
-            None => json!({ "key": t.key, "effect": t.effect }),
-        })
-        .collect()
-}
-
 fn dns_address(c: &Compilation) -> Option<String> {
     // The tenth address of the service range, as kubeadm gives it to CoreDNS.
     let range = c.design.cluster.services?;
     crate::topology::addresses::nth(&range, 10).map(|ip| ip.to_string())
 }
 
-fn kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Value {
-    let mut k = json!({
-        "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-        "staticPodPath": "/etc/kubernetes/manifests", "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock", "cgroupDriver": "systemd",
-        "clusterDomain": c.design.cluster.domain,
-    });
-    if let Some(dns) = dns_address(c) {
-        k["clusterDNS"] = json!([dns]);
-    }
-    k["rotateCertificates"] = true.into();
-    k["protectKernelDefaults"] = true.into();
-    k["maxPods"] = pool.max_pods.into();
+/// The pool's kubelet; kubeadm merges it over the cluster's.
+fn kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Document {
+    let pins = pool.cpu_manager == "static";
     let threads = pool.reserved_cores * system.threads_per_core();
-    let mut reserved = json!({ "memory": format_bytes(pool.reserved.whole()) });
-    if pool.cpu_manager == "static" {
-        k["cpuManagerPolicy"] = "static".into();
-        k["reservedSystemCPUs"] = reserved_cpus(system, pool.reserved_cores).into();
-        let mut options = json!({});
-        if pool.full_cores {
-            options["full-pcpus-only"] = "true".into();
-        }
-        let per_node = system.threads() / system.numa_nodes();
-        let wide = c
-            .nodes
-            .pods
-            .iter()
-            .zip(&c.design.workloads)
-            .filter(|(_, w)| c.design.pool_of(w) == Some(id))
-            .flat_map(|(p, _)| &p.shapes)
-            .any(|s| s.requests.get("cpu").is_some_and(|n| *n > i128::from(per_node)));
-        if wide {
-            options["distribute-cpus-across-numa"] = "true".into();
-        }
-        // Generally available from 1.35.
-        if c.design.cluster.kubernetes.split('.').nth(1).and_then(|m| m.parse::<u32>().ok()).is_some_and(|m| m >= 35) {
-            options["strict-cpu-reservation"] = "true".into();
-        }
-        k["cpuManagerPolicyOptions"] = options;
-    } else {
-        reserved["cpu"] = threads.to_string().into();
+    let mut reserved = texts([("memory", format_bytes(pool.reserved.whole()))]);
+    if !pins {
+        reserved.insert("cpu".into(), threads.to_string());
     }
-    if pool.numa_policy != "none" {
-        k["topologyManagerPolicy"] = pool.numa_policy.replace('_', "-").into();
-        k["topologyManagerScope"] = pool.numa_scope.as_str().into();
+    let taints = taints(&c.nodes.taints[id]);
+    let grace = shutdown_seconds(c, id, pool);
+    let numa = pool.numa_policy != "none";
+    let configuration = KubeletConfiguration {
+        static_pod_path: Some("/etc/kubernetes/manifests"),
+        container_runtime_endpoint: Some(CRI_SOCKET),
+        cgroup_driver: "systemd",
+        cluster_domain: Some(c.design.cluster.domain.clone()),
+        cluster_dns: dns_address(c).map(|address| vec![address]),
+        rotate_certificates: Some(true),
+        protect_kernel_defaults: Some(true),
+        max_pods: Some(pool.max_pods),
+        cpu_manager_policy: pins.then_some("static"),
+        reserved_system_cpus: pins.then(|| reserved_cpus(system, pool.reserved_cores)),
+        cpu_manager_policy_options: pins.then(|| cpu_options(c, id, pool, system)),
+        topology_manager_policy: numa.then(|| pool.numa_policy.replace('_', "-")),
+        topology_manager_scope: numa.then(|| pool.numa_scope.clone()),
+        memory_manager_policy: Some(if pool.memory_manager == "static" { "Static" } else { "None" }),
+        reserved_memory: (pool.memory_manager == "static").then(|| reserved_memory(pool, system)),
+        system_reserved: Some(reserved),
+        enforce_node_allocatable: Some(vec!["pods"]),
+        eviction_hard: Some(texts([("memory.available", format_bytes(pool.eviction.whole()))])),
+        merge_default_eviction_settings: Some(true),
+        register_with_taints: non_empty(taints),
+        serialize_image_pulls: Some(false),
+        max_parallel_image_pulls: Some(4),
+        container_log_max_size: Some("50Mi"),
+        container_log_max_files: Some(5),
+        shutdown_grace_period: Some(format!("{}s", grace + CRITICAL_SECONDS)),
+        shutdown_grace_period_critical_pods: Some("60s"),
+    };
+    let mut document = Document::configuration(&configuration, &pool.at.source, pool.at.head)
+        .because("", "Installed as /etc/kubernetes/aic/patches/kubeletconfiguration0+merge.yaml: kubeadm merges it into the cluster's at init, join and upgrade.\nA change of the CPU, memory or topology manager: drain, stop the kubelet, delete its state file in /var/lib/kubelet, start, uncordon.")
+        .because("/protectKernelDefaults", "Refuses to start unless sysctl.conf is applied, instead of changing the kernel itself.")
+        .because("/maxPods", format!("A /{} a host has {} addresses for them.", c.design.cluster.pods.as_ref().map_or(24, |p| p.host_prefix), pod_addresses(c)))
+        .because("/mergeDefaultEvictionSettings", "Else every signal that is not named becomes 0.")
+        .because("/serializeImagePulls", "A small image must not wait behind one of tens of gigabytes.")
+        .because("/shutdownGracePeriod", format!("SIGTERM, one checkpoint ({grace} s), and {CRITICAL_SECONDS} s for the agents after it."));
+    let allocatable = system.threads() - threads;
+    if pins {
+        document = document.because(
+            "/reservedSystemCPUs",
+            format!(
+                "Whole cores with all their threads, spread over the NUMA nodes: {threads} of {} threads, {allocatable} are allocatable.",
+                system.threads()
+            ),
+        );
     }
-    if pool.memory_manager == "static" {
-        k["memoryManagerPolicy"] = "Static".into();
-        // The sum over NUMA nodes equals reserved + eviction exactly, or the kubelet does not start.
-        let nodes = i128::from(system.numa_nodes());
-        let total = pool.reserved.whole() + pool.eviction.whole();
-        let each = total / nodes;
-        k["reservedMemory"] = (0..nodes)
-            .map(|n| json!({ "numaNode": n as i64, "limits": { "memory": format_bytes(if n == 0 { total - each * (nodes - 1) } else { each }) } }))
-            .collect();
-    } else {
-        k["memoryManagerPolicy"] = "None".into();
+    if configuration.cpu_manager_policy_options.as_ref().is_some_and(|o| o.contains_key("distribute-cpus-across-numa")) {
+        document = document.because(
+            "/cpuManagerPolicyOptions/distribute-cpus-across-numa",
+            "A pod of the pool is wider than a NUMA node: its CPUs are taken from all equally.",
+        );
     }
-    k["systemReserved"] = reserved;
-    k["enforceNodeAllocatable"] = json!(["pods"]);
-    k["evictionHard"] = json!({ "memory.available": format_bytes(pool.eviction.whole()) });
-    // Else every signal that is not named becomes 0.
-    k["mergeDefaultEvictionSettings"] = true.into();
-    let taints = taints(c, id);
-    if !taints.is_empty() {
-        k["registerWithTaints"] = taints.into();
+    if configuration.reserved_memory.is_some() {
+        document =
+            document.because("/reservedMemory", "Over all NUMA nodes exactly systemReserved and the eviction threshold, else the kubelet does not start.");
     }
-    k["serializeImagePulls"] = false.into();
-    k["maxParallelImagePulls"] = 4.into();
-    k["containerLogMaxSize"] = "50Mi".into();
-    k["containerLogMaxFiles"] = 5.into();
-    // Room for SIGTERM, one checkpoint, and the agents after it.
-    let grace = c
-        .design
+    if configuration.register_with_taints.is_some() {
+        document = document.because("/registerWithTaints", "At the first registration only; kubernetes/nodes/taints.sh for hosts that are there.");
+    }
+    document.from("/maxPods", pool.at.set("max_pods")).from("/topologyManagerPolicy", pool.at.set("numa.policy"))
+}
+
+/// What critical pods have after all others are gone.
+const CRITICAL_SECONDS: i64 = 60;
+
+fn pod_addresses(c: &Compilation) -> u64 {
+    let prefix = c.design.cluster.pods.as_ref().map_or(24, |p| p.host_prefix);
+    (1u64 << (32 - prefix.clamp(1, 30))).saturating_sub(2)
+}
+
+fn cpu_options(c: &Compilation, id: usize, pool: &Pool, system: &System) -> BTreeMap<&'static str, &'static str> {
+    let mut options = BTreeMap::new();
+    if pool.full_cores {
+        options.insert("full-pcpus-only", "true");
+    }
+    let per_node = system.threads() / system.numa_nodes();
+    let pods = c.nodes.pods.iter().zip(&c.design.workloads).filter(|(_, w)| c.design.pool_of(w) == Some(id)).flat_map(|(p, _)| &p.shapes);
+    if pods.into_iter().any(|s| s.requests.get("cpu").is_some_and(|n| *n > i128::from(per_node))) {
+        options.insert("distribute-cpus-across-numa", "true");
+    }
+    if versions::minor(&c.design.cluster.kubernetes).is_some_and(|minor| minor >= versions::STRICT_CPU_RESERVATION) {
+        options.insert("strict-cpu-reservation", "true");
+    }
+    options
+}
+
+/// The sum over NUMA nodes equals reserved + eviction exactly, or the kubelet does not start.
+fn reserved_memory(pool: &Pool, system: &System) -> Vec<ReservedMemory> {
+    let nodes = i128::from(system.numa_nodes());
+    let total = pool.reserved.whole() + pool.eviction.whole();
+    let each = total / nodes;
+    (0..nodes)
+        .map(|n| {
+            let amount = if n == 0 { total - each * (nodes - 1) } else { each };
+            ReservedMemory { numa_node: n as i64, limits: texts([("memory", format_bytes(amount))]) }
+        })
+        .collect()
+}
+
+/// Room for SIGTERM and one checkpoint.
+fn shutdown_seconds(c: &Compilation, id: usize, pool: &Pool) -> i64 {
+    c.design
         .workloads
         .iter()
         .filter(|w| c.design.pool_of(w) == Some(id))
         .filter_map(|w| w.grace.map(|g| to_f64(g.value).ceil() as i64))
         .max()
         .unwrap_or(120)
-        .max(if pool.gpu.is_some() { 120 } else { 30 });
-    k["shutdownGracePeriod"] = format!("{}s", grace + 60).into();
-    k["shutdownGracePeriodCriticalPods"] = "60s".into();
-    k
+        .max(if pool.gpu.is_some() { 120 } else { 30 })
 }
 
-fn join(c: &Compilation, id: usize, pool: &Pool) -> Value {
-    let mut value = json!({
-        "apiVersion": "kubeadm.k8s.io/v1beta4", "kind": "JoinConfiguration",
-        "nodeRegistration": { "criSocket": "unix:///run/containerd/containerd.sock", "taints": taints(c, id) },
-        // Made on the first control-plane host and copied: the cluster's CA and a token that expires. Never part of the bundle.
-        "discovery": { "file": { "kubeConfigPath": "/etc/kubernetes/aic/discovery.conf" } },
-        "patches": { "directory": "/etc/kubernetes/aic/patches" },
-    });
-    if pool.role == PoolRole::ControlPlane {
-        value["controlPlane"] = json!({ "localAPIEndpoint": { "bindPort": 6443 } });
-    }
-    value
+fn join(c: &Compilation, id: usize, pool: &Pool) -> Document {
+    let configuration = JoinConfiguration {
+        node_registration: NodeRegistration { name: None, cri_socket: CRI_SOCKET, taints: taints(&c.nodes.taints[id]) },
+        discovery: Discovery { file: FileDiscovery { kube_config_path: "/etc/kubernetes/aic/discovery.conf" } },
+        patches: Patches { directory: PATCHES },
+        control_plane: (pool.role == PoolRole::ControlPlane)
+            .then_some(JoinControlPlane { local_api_endpoint: ApiEndpoint { advertise_address: None, bind_port: 6443 } }),
+    };
+    Document::configuration(&configuration, &pool.at.source, pool.at.head)
+        .because("/discovery", "Made on the first control-plane host and copied: the cluster's CA and a token that expires. Never part of the bundle.")
 }
 
 fn kernel(c: &Compilation, pool: &Pool, system: &System) -> String {
@@ -232,9 +257,7 @@ fn modprobe(pool: &Pool) -> String {
 }
 
 fn table(c: &Compilation, pool: &Pool) -> String {
-    let networks: Vec<usize> = (0..c.design.networks.len())
-        .filter(|n| c.topology.addresses.iter().any(|a| a.network == *n && matches!(a.owner, Owner::Host(h) if pool.hosts.contains(&h))))
-        .collect();
+    let networks: Vec<usize> = (0..c.design.networks.len()).filter(|n| pool.hosts.iter().any(|h| c.topology.address_on(*h, *n).is_some())).collect();
     let mut out = format!("hostname,system,rack,bottom_u{}\n", networks.iter().map(|n| format!(",{}", c.design.networks[*n].name)).collect::<String>());
     for host in &pool.hosts {
         let h = &c.design.hosts[*host];
@@ -247,7 +270,7 @@ fn table(c: &Compilation, pool: &Pool) -> String {
             c.topology.host_units[*host].map_or(String::new(), |u| u.to_string())
         );
         for network in &networks {
-            let address = c.topology.addresses.iter().find(|a| a.network == *network && a.owner == Owner::Host(*host));
+            let address = c.topology.address_on(*host, *network);
             let _ = write!(out, ",{}", address.map_or(String::new(), |a| a.address.to_string()));
         }
         out.push('\n');
@@ -255,70 +278,69 @@ fn table(c: &Compilation, pool: &Pool) -> String {
     out
 }
 
-/// A document a host: bonds over the ports of a fabric, VLANs for its networks; the only default route is on the hosts' own network.
+/// A document a host: bonds over the ports of a fabric, VLANs for its networks.
 fn netplan(c: &Compilation, pool: &Pool) -> Vec<Document> {
     let d = &c.design;
     pool.hosts
         .iter()
         .map(|host| {
             let h = &d.hosts[*host];
-            let (mut ethernets, mut bonds, mut vlans): (BTreeMap<String, Value>, BTreeMap<String, Value>, BTreeMap<String, Value>) = Default::default();
-            for address in c.topology.addresses.iter().filter(|a| a.owner == Owner::Host(*host)) {
-                let network = &d.networks[address.network];
-                let fabric = &d.fabrics[network.fabric];
-                if fabric.management {
-                    continue; // the service processor has its own configuration
-                }
-                let ports: Vec<String> = fabric.attach.iter().filter(|p| p.host as usize == *host).map(|p| interface(d, *p)).collect();
-                let base = address.interface.split('.').next().unwrap_or("").to_owned();
-                let mtu = fabric.mtu;
-                let mut settings = json!({ "mtu": network.mtu, "addresses": [format!("{}/{}", address.address, address.prefix)] });
-                if let Some(gateway) = network.gateway.filter(|_| Some(address.network) == d.node_network()) {
-                    settings["routes"] = json!([{ "to": "default", "via": gateway.to_string() }]);
-                }
-                if !d.cluster.dns.is_empty() && Some(address.network) == d.node_network() {
-                    settings["nameservers"] = json!({ "addresses": d.cluster.dns });
-                }
-                if base == "bond0" {
-                    for port in &ports {
-                        ethernets.insert(port.clone(), json!({ "dhcp4": false, "dhcp6": false, "mtu": mtu }));
-                    }
-                    bonds.entry(base.clone()).or_insert_with(|| {
-                        json!({ "interfaces": ports, "mtu": mtu, "parameters": { "mode": "802.3ad", "lacp-rate": "fast", "mii-monitor-interval": 100, "transmit-hash-policy": "layer3+4" } })
-                    });
-                }
-                match network.vlan {
-                    Some(vlan) => {
-                        if base != "bond0" {
-                            ethernets.entry(base.clone()).or_insert_with(|| json!({ "dhcp4": false, "dhcp6": false, "mtu": mtu }));
-                        }
-                        settings["id"] = vlan.into();
-                        settings["link"] = base.into();
-                        vlans.insert(address.interface.clone(), settings);
-                    }
-                    None if base == "bond0" => merge(bonds.get_mut(&base), settings),
-                    None => {
-                        settings["dhcp4"] = false.into();
-                        ethernets.insert(base, settings);
-                    }
-                }
-            }
-            let mut network = json!({ "version": 2, "renderer": "networkd" });
-            for (name, map) in [("ethernets", ethernets), ("bonds", bonds), ("vlans", vlans)] {
-                if !map.is_empty() {
-                    network[name] = json!(map);
-                }
-            }
-            Document { value: json!({ "network": network }), source: h.at.source.clone(), span: h.at.head, fields: Vec::new(), comment: Some(format!("host: {}; install as /etc/netplan/10-aic.yaml, mode 0600", h.name)) }
+            let network = network_of_host(c, *host);
+            Document::file(&Netplan { network }, &h.at.source, h.at.head)
+                .because("", format!("host: {}; install as /etc/netplan/10-aic.yaml, mode 0600", h.name))
         })
         .collect()
 }
 
-fn merge(into: Option<&mut Value>, from: Value) {
-    if let (Some(Value::Object(into)), Value::Object(from)) = (into, from) {
-        into.extend(from);
+fn network_of_host(c: &Compilation, host: usize) -> Network {
+    let d = &c.design;
+    let quiet = |mtu| Link { dhcp4: Some(false), dhcp6: Some(false), mtu: Some(mtu), ..Default::default() };
+    let (mut ethernets, mut bonds, mut vlans): (BTreeMap<String, Link>, BTreeMap<String, Link>, BTreeMap<String, Link>) = Default::default();
+    for address in c.topology.addresses_of_host(host) {
+        let network = &d.networks[address.network];
+        let fabric = &d.fabrics[network.fabric];
+        if fabric.management {
+            continue; // the service processor has its own configuration
+        }
+        let ports: Vec<String> = fabric.attach.iter().filter(|p| p.host as usize == host).map(|p| interface(d, *p)).collect();
+        let base = address.interface.split('.').next().unwrap_or("").to_owned();
+        let node = Some(address.network) == d.node_network();
+        // The only default route is on the hosts' own network.
+        let settings = Link {
+            mtu: Some(network.mtu),
+            addresses: Some(vec![format!("{}/{}", address.address, address.prefix)]),
+            routes: network.gateway.filter(|_| node).map(|gateway| vec![Route { to: "default", via: gateway.to_string() }]),
+            nameservers: (node && !d.cluster.dns.is_empty()).then(|| Nameservers { addresses: d.cluster.dns.iter().map(ToString::to_string).collect() }),
+            ..Default::default()
+        };
+        let bonded = base == "bond0";
+        if bonded {
+            for port in &ports {
+                ethernets.insert(port.clone(), quiet(fabric.mtu));
+            }
+            bonds.entry(base.clone()).or_insert_with(|| Link { interfaces: Some(ports), mtu: Some(fabric.mtu), parameters: Some(BOND), ..Default::default() });
+        }
+        match network.vlan {
+            Some(vlan) => {
+                if !bonded {
+                    ethernets.entry(base.clone()).or_insert_with(|| quiet(fabric.mtu));
+                }
+                vlans.insert(address.interface.clone(), Link { id: Some(vlan), link: Some(base), ..settings });
+            }
+            None => match bonds.get_mut(&base) {
+                Some(bond) => *bond = Link { interfaces: bond.interfaces.take(), parameters: bond.parameters.take(), ..settings },
+                None => {
+                    ethernets.insert(base, Link { dhcp4: Some(false), ..settings });
+                }
+            },
+        }
     }
+    let some = |map: BTreeMap<String, Link>| Some(map).filter(|m| !m.is_empty());
+    Network { version: 2, renderer: "networkd", ethernets: some(ethernets), bonds: some(bonds), vlans: some(vlans) }
 }
+
+/// LACP over both members; the hash over ports keeps one flow on one link.
+const BOND: Bond = Bond { mode: "802.3ad", lacp_rate: "fast", mii_monitor_interval: 100, transmit_hash_policy: "layer3+4" };
 
 /// Scripts that name disks: the design does not know kernel names, so they are found by size, and a wrong count stops.
 fn scripts(c: &Compilation, pool: &Pool, dir: &str, artifacts: &mut Artifacts) {

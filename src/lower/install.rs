@@ -2,22 +2,25 @@
 
 use std::fmt::Write as _;
 
+use k8s_openapi::api::core::v1::Toleration;
 use serde_json::{Value, json};
 
-use super::object::{Document, agent_tolerations, tolerations};
+use super::kinds::{agent_tolerations, tolerations};
+use super::object::Document;
 use super::{Artifacts, kubernetes};
 use crate::Compilation;
 use crate::design::Design;
 use crate::nodes::pool_label;
-use crate::topology::addresses::Owner;
 use crate::versions::{self, Chart};
 
 /// Lowers the folder.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     let charts = kubernetes::charts(c);
     for (chart, source) in &charts {
-        let value = values(c, chart);
-        let document = Document { value, source: source.clone(), span: Default::default(), fields: Vec::new(), comment: None };
+        let mut document = Document::file(&values(c, chart), source, Default::default());
+        for (pointer, reason) in reasons(chart.name).iter().filter(|(pointer, _)| pointer.is_empty() || document.value.pointer(pointer).is_some()) {
+            document.reasons.push(((*pointer).to_owned(), (*reason).to_owned()));
+        }
         artifacts.objects(format!("install/{}/values.yaml", chart.name), vec![document]);
     }
     artifacts.text("install/README.md", readme(c, &charts));
@@ -25,11 +28,8 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
 
 /// Addresses of hosts on the network that carries node addresses.
 pub fn node_addresses(c: &Compilation, hosts: &[usize]) -> Vec<String> {
-    let network = c.design.node_network();
-    hosts
-        .iter()
-        .filter_map(|h| c.topology.addresses.iter().find(|a| Some(a.network) == network && a.owner == Owner::Host(*h)).map(|a| a.address.to_string()))
-        .collect()
+    let Some(network) = c.design.node_network() else { return Vec::new() };
+    hosts.iter().filter_map(|h| c.topology.address_on(*h, network)).map(|a| a.address.to_string()).collect()
 }
 
 /// The interface that carries node addresses, if it is the same on all hosts.
@@ -41,11 +41,58 @@ pub fn node_interfaces(c: &Compilation) -> Vec<String> {
     out
 }
 
+/// Why a chart's values are not its defaults.
+fn reasons(chart: &str) -> &'static [(&'static str, &'static str)] {
+    match chart {
+        "cilium" => &[
+            ("/k8sServiceHost", "kube-proxy is off, so the service address of the API server does not work before Cilium does: the endpoint itself."),
+            ("/ipam", "From the node's podCIDR. The default, cluster-pool, takes 10.0.0.0/8 and overlaps management networks."),
+            ("/MTU", "The device's: Cilium subtracts the encapsulation itself."),
+            ("/devices", "The hosts' own network alone: Cilium stays off the RDMA ports."),
+            ("/cni/exclusive", "Exclusive would rename the configuration of Multus."),
+        ],
+        "cert-manager" => &[("/crds/keep", "Removing the release must not remove every certificate.")],
+        "kube-prometheus-stack" => &[
+            ("/prometheus/prometheusSpec/serviceMonitorSelectorNilUsesHelmValues", "Monitors of all releases are read, not this one's only."),
+            ("/kubeProxy", "Cilium replaces it."),
+            ("/kubeEtcd/service", "etcd's plain metrics port; the client port needs a certificate."),
+            ("/prometheus-node-exporter/tolerations", "Every host is measured, tainted or not."),
+        ],
+        "node-feature-discovery" => &[
+            ("", "Installed once, here; the charts of the GPU and Network Operators would each bring another."),
+            ("/worker/tolerations", "Its labels decide where operands run, so its workers run on every host."),
+        ],
+        "network-operator" => &[
+            ("/nfd/enabled", "Installed once, by its own chart."),
+            ("/sriov-network-operator/sriovOperatorConfig/configDaemonNodeSelector", "The host's driver stays: nothing waits for one in a container."),
+        ],
+        "gpu-operator" => &[
+            ("/clusterPolicy", "kubernetes/gpu/ brings the ClusterPolicy, so that it is reviewed with the rest."),
+            ("/nfd", "Installed once, by its own chart."),
+        ],
+        "rook-ceph" => &[
+            ("/enableDiscoveryDaemon", "Disks are declared; nothing is discovered."),
+            ("/disableDeviceHotplug", "A disk that is put in is not an OSD before the design says so."),
+        ],
+        "ceph-csi-drivers" => &[
+            ("", "From Rook 1.20 on the drivers are a release of their own."),
+            ("/operatorConfig/driverSpecDefaults/nodePlugin/tolerations", "Volumes are mounted on tainted hosts, too."),
+        ],
+        "topolvm" => &[("/lvmd/deviceClasses", "Volume groups that hosts/<pool>/lvm.sh makes."), ("/scheduler", "Storage capacity tracking does its work.")],
+        "jobset" => &[("/image", "The chart's default is a staging tag.")],
+        "kueue" => &[
+            ("/controllerManager/manager/image", "The chart's default is a staging tag."),
+            ("/managerConfig", "waitForPodsReady evicts a gang whose pods do not all start; jobs without a queue in a queue's namespace are held."),
+        ],
+        _ => &[],
+    }
+}
+
 fn control_plane_toleration() -> Value {
     json!({ "key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule" })
 }
 
-fn agents(c: &Compilation) -> Vec<Value> {
+fn agents(c: &Compilation) -> Vec<Toleration> {
     agent_tolerations(c.nodes.taints.iter().flatten())
 }
 
@@ -133,10 +180,8 @@ fn cilium(c: &Compilation) -> Value {
             value["tunnelProtocol"] = other.unwrap_or("vxlan").into();
         }
     }
-    // The device's MTU: Cilium subtracts the encapsulation itself.
     value["MTU"] = mtu.into();
     value["devices"] = json!(node_interfaces(c));
-    // Exclusive would rename Multus' configuration.
     value["cni"] = json!({ "exclusive": d.pools.iter().all(|p| p.rdma.is_none()) });
     value["operator"] = json!({ "replicas": if d.hosts.len() > 1 { 2 } else { 1 } });
     value["prometheus"] = json!({ "enabled": d.cluster.observability, "serviceMonitor": { "enabled": false } });
@@ -171,7 +216,7 @@ fn topolvm(c: &Compilation) -> Value {
     let d = &c.design;
     let locals: Vec<_> = d.storages.iter().filter(|s| s.kind == "local_nvme").collect();
     let pools: Vec<usize> = (0..d.pools.len()).filter(|p| locals.iter().any(|s| d.pools[*p].hosts.iter().any(|h| s.hosts.contains(h)))).collect();
-    let tolerations: Vec<Value> = pools.iter().flat_map(|p| tolerations(&c.nodes.taints[*p])).collect();
+    let tolerations: Vec<Toleration> = pools.iter().flat_map(|p| tolerations(&c.nodes.taints[*p])).collect();
     let classes: Vec<Value> =
         locals.iter().enumerate().map(|(i, s)| json!({ "name": s.name, "volume-group": s.name, "default": i == 0, "spare-gb": 10 })).collect();
     let selector = match pools.as_slice() {

@@ -3,6 +3,7 @@
 mod control_plane;
 mod hosts;
 mod install;
+mod kinds;
 pub mod kubernetes;
 mod network;
 pub mod object;

@@ -1,10 +1,13 @@
-//! Kubernetes objects on their way to YAML.
+//! Objects on their way to YAML: typed until here, with the declaration that each comes from and the reasons for its fields.
 
-use serde_json::{Map, Value, json};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::{ClusterResourceScope, Metadata, NamespaceResourceScope, Resource};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
+use super::kinds::{Configuration, Texts, texts};
 use crate::base::Span;
 use crate::design::{At, Design};
-use crate::nodes::NodeTaint;
 
 /// A document of a YAML file and the declaration it comes from.
 #[derive(Clone, Debug)]
@@ -17,8 +20,37 @@ pub struct Document {
     pub span: Span,
     /// Fields that a user chose: a JSON pointer and the line.
     pub fields: Vec<(String, Span)>,
-    /// A line above it: which host a document is for.
-    pub comment: Option<String>,
+    /// Comments: above the field at a JSON pointer, or above the document (an empty pointer). An element of a list may be named instead of counted.
+    pub reasons: Vec<(String, String)>,
+}
+
+/// The declaration, or a part of it, that an object comes from.
+#[derive(Clone, Copy)]
+pub struct Origin<'a> {
+    at: &'a At,
+    part: &'a str,
+}
+
+impl<'a> From<&'a At> for Origin<'a> {
+    fn from(at: &'a At) -> Self {
+        Self { at, part: "" }
+    }
+}
+
+impl<'a> From<(&'a At, &'a str)> for Origin<'a> {
+    fn from((at, part): (&'a At, &'a str)) -> Self {
+        Self { at, part }
+    }
+}
+
+impl Origin<'_> {
+    fn source(&self) -> String {
+        if self.part.is_empty() { self.at.source.clone() } else { format!("{}.{}", self.at.source, self.part) }
+    }
+
+    fn span(&self) -> Span {
+        if self.part.is_empty() { self.at.head } else { self.at.field(self.part) }
+    }
 }
 
 /// Makes objects of one design: they all carry the same label and the path of their declaration.
@@ -29,41 +61,68 @@ pub struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// An object with metadata and the members of `rest`.
-    #[allow(clippy::too_many_arguments, reason = "the parts of an object's head")]
-    pub fn object(&self, api: &str, kind: &str, namespace: Option<&str>, name: &str, at: &At, part: &str, rest: Value) -> Document {
-        let source = if part.is_empty() { at.source.clone() } else { format!("{}.{part}", at.source) };
-        let mut metadata = json!({ "name": name });
-        if let Some(namespace) = namespace {
-            metadata["namespace"] = namespace.into();
-        }
-        metadata["labels"] = json!({ "app.kubernetes.io/managed-by": "aic" });
-        metadata["annotations"] = self.annotations(at, &source);
-        let mut value = Map::new();
-        value.insert("apiVersion".into(), api.into());
-        value.insert("kind".into(), kind.into());
-        value.insert("metadata".into(), metadata);
-        if let Value::Object(rest) = rest {
-            value.extend(rest);
-        }
-        let span = if part.is_empty() { at.head } else { at.field(part) };
-        Document { value: Value::Object(value), source, span, fields: Vec::new(), comment: None }
+    /// An object of the whole cluster.
+    pub fn cluster<'o, K>(&self, origin: impl Into<Origin<'o>>, name: &str, object: K) -> Document
+    where
+        K: Resource<Scope = ClusterResourceScope> + Metadata<Ty = ObjectMeta> + Serialize,
+    {
+        self.object(origin.into(), None, name, object)
+    }
+
+    /// An object in a namespace.
+    pub fn namespaced<'o, K>(&self, origin: impl Into<Origin<'o>>, namespace: &str, name: &str, object: K) -> Document
+    where
+        K: Resource<Scope = NamespaceResourceScope> + Metadata<Ty = ObjectMeta> + Serialize,
+    {
+        self.object(origin.into(), Some(namespace), name, object)
+    }
+
+    fn object<K: Resource + Metadata<Ty = ObjectMeta> + Serialize>(&self, origin: Origin, namespace: Option<&str>, name: &str, mut object: K) -> Document {
+        *object.metadata_mut() = ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: namespace.map(str::to_owned),
+            labels: Some(texts([("app.kubernetes.io/managed-by", "aic")])),
+            annotations: Some(self.annotations(origin)),
+            ..Default::default()
+        };
+        Document::new(&object, K::API_VERSION, K::KIND, origin.source(), origin.span())
     }
 
     /// The path of the declaration, and its documentation.
-    pub fn annotations(&self, at: &At, source: &str) -> Value {
+    pub fn annotations<'o>(&self, origin: impl Into<Origin<'o>>) -> Texts {
+        let origin = origin.into();
         let domain = &self.design.cluster.label_domain;
-        let mut out = Map::new();
-        out.insert(format!("{domain}/source"), source.into());
-        if !at.docs.is_empty() && source == at.source {
-            out.insert(format!("{domain}/description"), at.docs.join(" ").into());
+        let mut out = texts([(format!("{domain}/source"), origin.source())]);
+        if !origin.at.docs.is_empty() && origin.part.is_empty() {
+            out.insert(format!("{domain}/description"), origin.at.docs.join(" "));
         }
-        Value::Object(out)
+        out
     }
 }
 
 impl Document {
-    /// Adds labels.
+    /// An object of an API, from a declaration.
+    pub fn new(object: &impl Serialize, api: &str, kind: &str, source: String, span: Span) -> Self {
+        let mut value = Map::new();
+        value.insert("apiVersion".into(), api.into());
+        value.insert("kind".into(), kind.into());
+        if let Value::Object(rest) = plain(object) {
+            value.extend(rest);
+        }
+        Self { value: Value::Object(value), source, span, fields: Vec::new(), reasons: Vec::new() }
+    }
+
+    /// A configuration file.
+    pub fn configuration<C: Configuration>(object: &C, source: &str, span: Span) -> Self {
+        Self::new(object, C::API_VERSION, C::KIND, source.to_owned(), span)
+    }
+
+    /// YAML that is no object of an API: Helm values, netplan.
+    pub fn file(content: &impl Serialize, source: &str, span: Span) -> Self {
+        Self { value: plain(content), source: source.to_owned(), span, fields: Vec::new(), reasons: Vec::new() }
+    }
+
+    /// Adds a label.
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.value["metadata"]["labels"][key] = value.into();
@@ -78,30 +137,34 @@ impl Document {
         }
         self
     }
+
+    /// Says why, above a field or, with an empty pointer, above the document.
+    #[must_use]
+    pub fn because(mut self, pointer: &str, reason: impl Into<String>) -> Self {
+        self.reasons.push((pointer.to_owned(), reason.into()));
+        self
+    }
 }
 
-/// Tolerations of a pool's own taints.
-pub fn tolerations(taints: &[NodeTaint]) -> Vec<Value> {
-    taints
-        .iter()
-        .map(|t| match &t.value {
-            Some(value) => json!({ "key": t.key, "operator": "Equal", "value": value, "effect": t.effect }),
-            None => json!({ "key": t.key, "operator": "Exists", "effect": t.effect }),
-        })
-        .collect()
+/// An object as a value, names before all else: the structs of k8s-openapi are in alphabetical order, and people look for the name first.
+fn plain(object: &impl Serialize) -> Value {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    names_first(&mut value);
+    value
 }
 
-/// Tolerations of every taint key of the design, whatever its value: for agents that run everywhere.
-pub fn agent_tolerations<'a>(taints: impl IntoIterator<Item = &'a NodeTaint>) -> Vec<Value> {
-    let mut keys: Vec<(&str, &str)> = taints.into_iter().map(|t| (t.key.as_str(), t.effect)).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys.into_iter().map(|(key, effect)| json!({ "key": key, "operator": "Exists", "effect": effect })).collect()
-}
-
-/// A required node affinity for a label with one of some values.
-pub fn affinity(key: &str, values: &[&str]) -> Value {
-    json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": [
-        { "matchExpressions": [{ "key": key, "operator": "In", "values": values }] }
-    ] } })
+fn names_first(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for first in ["namespace", "name", "key"] {
+                if let Some(text) = map.get(first).filter(|v| v.is_string()).cloned() {
+                    map.shift_remove(first);
+                    map.shift_insert(0, first.to_owned(), text);
+                }
+            }
+            map.values_mut().for_each(names_first);
+        }
+        Value::Array(list) => list.iter_mut().for_each(names_first),
+        _ => {}
+    }
 }

@@ -35,6 +35,8 @@ pub struct Topology {
     /// Networks whose range is too small: network, needed, available.
     pub address_faults: Vec<(usize, usize, usize)>,
     graphs: HashMap<usize, DeviceGraph>,
+    /// For each host the indices of its addresses.
+    host_addresses: Vec<Vec<u32>>,
 }
 
 impl Topology {
@@ -49,12 +51,28 @@ impl Topology {
         racks::place(design, &mut topology);
         cables::measure(design, &mut topology);
         addresses::assign(design, &mut topology);
+        topology.host_addresses = vec![Vec::new(); design.hosts.len()];
+        for (id, address) in topology.addresses.iter().enumerate() {
+            if let addresses::Owner::Host(host) = address.owner {
+                topology.host_addresses[host].push(id as u32);
+            }
+        }
         topology
     }
 
     /// The device graph of a system of the design.
     pub fn graph(&self, system: &Arc<System>) -> Option<&DeviceGraph> {
         self.graphs.get(&(Arc::as_ptr(system) as usize))
+    }
+
+    /// The addresses of a host, on all networks.
+    pub fn addresses_of_host(&self, host: usize) -> impl Iterator<Item = &Address> {
+        self.host_addresses.get(host).into_iter().flatten().map(|id| &self.addresses[*id as usize])
+    }
+
+    /// The address of a host on a network.
+    pub fn address_on(&self, host: usize, network: usize) -> Option<&Address> {
+        self.addresses_of_host(host).find(|a| a.network == network)
     }
 
     /// The number of leaves a unit has in a fabric, if it groups hosts into units; and the unit of each host.

@@ -1,121 +1,192 @@
 //! `gpu/` and `runtime/`: the GPU Operator's ClusterPolicy, device-plugin and MIG settings, a RuntimeClass a pool.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-use super::super::object::{agent_tolerations, tolerations};
-use super::super::{Artifacts, object::Document};
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::node::v1::{RuntimeClass, Scheduling};
+use serde::Serialize;
+
+use super::super::kinds::nvidia::{
+    ClusterPolicy, ClusterPolicySpec, Daemonsets, Driver, Mig, Operand, OperandConfig, Operator, ServiceMonitor, Switch, UpgradePolicy,
+};
+use super::super::kinds::{Texts, agent_tolerations, non_empty, texts, tolerations};
+use super::super::{Artifacts, object::Document, yaml};
 use super::Input;
 use crate::nodes::pool_label;
-use crate::versions::{self, Image};
-
-fn image(component: Image) -> Value {
-    json!({ "repository": component.0, "image": component.1, "version": component.2 })
-}
-
-fn with(component: Image, extra: Value) -> Value {
-    let mut value = json!({ "enabled": true });
-    for part in [image(component), extra] {
-        if let (Value::Object(into), Value::Object(from)) = (&mut value, part) {
-            into.extend(from);
-        }
-    }
-    value
-}
+use crate::versions;
 
 /// Lowers both folders.
 pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     let Some((_, first)) = input.gpu_pools().next() else { return };
     artifacts.objects("kubernetes/runtime/runtimeclasses.yaml", runtime_classes(input));
-    let d = input.design();
-    let nodes = &input.compilation.nodes;
-    let gpu = first.gpu.as_ref().expect("a GPU pool");
-    let sharing = input.gpu_pools().any(|(_, p)| p.gpu.as_ref().is_some_and(|g| g.sharing.is_some()));
-    let mig: Vec<_> = input.gpu_pools().filter_map(|(_, p)| p.gpu.as_ref()?.mig.as_ref().map(|m| (p, m))).collect();
-    // One strategy a ClusterPolicy; where pools differ, `mixed` leaves whole GPUs and slices apart, and the device plugin's settings say the rest.
-    let strategy = match mig.as_slice() {
-        [] => "none",
-        all if all.iter().all(|(_, (s, _))| s == "single") && all.len() == input.gpu_pools().count() => "single",
-        _ => "mixed",
+    artifacts.objects("kubernetes/gpu/clusterpolicy.yaml", vec![cluster_policy(input)]);
+    let sharing = input.gpu_pools().find(|(_, p)| p.gpu.as_ref().is_some_and(|g| g.sharing.is_some()));
+    let origin = sharing.map_or((&first.at, "gpu"), |(_, p)| (&p.at, "gpu.sharing"));
+    let config = |name: &str, origin: (&crate::design::At, &str), data: Texts| {
+        input.maker.namespaced(origin, "gpu-operator", name, ConfigMap { data: Some(data), ..Default::default() })
     };
-    let taints = input.gpu_pools().flat_map(|(id, _)| &nodes.taints[id]);
-    let mut spec = json!({
-        "operator": { "runtimeClass": "nvidia" },
-        "daemonsets": { "priorityClassName": "system-node-critical", "tolerations": agent_tolerations(taints) },
-        "cdi": { "enabled": true },
-        "validator": image(versions::VALIDATOR),
-        "driver": {
-            "enabled": true, "repository": "nvcr.io/nvidia", "image": "driver", "version": versions::driver(&gpu.driver),
-            "kernelModuleType": "open", "usePrecompiled": false, "useNvidiaDriverCRD": false,
-            "rdma": { "enabled": false },
-            "manager": image(versions::DRIVER_MANAGER),
-            "upgradePolicy": { "autoUpgrade": false },
-        },
-        "gdrcopy": if input.rdma_pools().any(|(_, p)| p.gpu.is_some()) { with(versions::GDRCOPY, json!({})) } else { json!({ "enabled": false }) },
-        "gds": { "enabled": false },
-        "toolkit": with(versions::TOOLKIT, json!({})),
-        "devicePlugin": with(versions::DEVICE_PLUGIN, json!({ "config": { "name": "device-plugin-config", "default": "default" } })),
-        "gfd": with(versions::DEVICE_PLUGIN, json!({})),
-        "mig": { "strategy": strategy },
-        "migManager": { "enabled": false },
-        "dcgm": { "enabled": false },
-        "dcgmExporter": with(versions::DCGM_EXPORTER, json!({ "serviceMonitor": { "enabled": d.cluster.observability, "interval": "15s" } })),
-        "nodeStatusExporter": { "enabled": false },
-    });
-    if !mig.is_empty() {
-        spec["migManager"] = with(versions::MIG_MANAGER, json!({ "config": { "name": "mig-parted-config", "default": "all-disabled" } }));
-    }
-    let policy = input.maker.object("nvidia.com/v1", "ClusterPolicy", None, "cluster-policy", &first.at, "gpu", json!({ "spec": spec }));
-    artifacts.objects("kubernetes/gpu/clusterpolicy.yaml", vec![policy.from("/spec/driver/version", first.at.set("gpu.driver"))]);
-    let mut data = Map::new();
-    // A pool's own strategy: one ClusterPolicy has one, and under `mixed` a pool of equal slices would not advertise nvidia.com/gpu.
-    data.insert("default".into(), plugin_config("none", None).into());
-    for (_, pool) in input.gpu_pools() {
-        let Some(gpu) = pool.gpu.as_ref().filter(|g| g.own_plugin_config()) else { continue };
-        let own = gpu.mig.as_ref().map_or("none", |(strategy, _)| strategy);
-        let sharing = gpu.sharing.as_ref().map(|s| (s.replicas, s.rename));
-        data.insert(pool.name.clone(), plugin_config(own, sharing).into());
-    }
-    let part = if sharing { "gpu.sharing" } else { "gpu" };
-    let at = &input.gpu_pools().find(|(_, p)| p.gpu.as_ref().is_some_and(|g| g.sharing.is_some())).map_or(first, |(_, p)| p).at;
-    artifacts.objects(
-        "kubernetes/gpu/device-plugin-config.yaml",
-        vec![input.maker.object("v1", "ConfigMap", Some("gpu-operator"), "device-plugin-config", at, part, json!({ "data": data }))],
-    );
-    if let Some((pool, _)) = mig.first() {
-        let text = mig_config(input);
-        let document =
-            input.maker.object("v1", "ConfigMap", Some("gpu-operator"), "mig-parted-config", &pool.at, "gpu.mig", json!({ "data": { "config.yaml": text } }));
-        artifacts.objects("kubernetes/gpu/mig-parted-config.yaml", vec![document]);
+    let plugin = config("device-plugin-config", origin, plugin_configs(input));
+    artifacts.objects("kubernetes/gpu/device-plugin-config.yaml", vec![plugin]);
+    if let Some((_, pool)) = mig_pools(input).next() {
+        let parted = config("mig-parted-config", (&pool.at, "gpu.mig"), texts([("config.yaml", yaml::text(&mig_layouts(input)))]));
+        artifacts.objects("kubernetes/gpu/mig-parted-config.yaml", vec![parted]);
     }
 }
 
-/// Settings of the device plugin for one pool, itself YAML in a ConfigMap.
-fn plugin_config(strategy: &str, sharing: Option<(i64, bool)>) -> String {
-    let mut value = json!({ "version": "v1", "flags": { "migStrategy": strategy } });
-    if let Some((replicas, rename)) = sharing {
-        value["sharing"] = json!({ "timeSlicing": {
-            "renameByDefault": rename,
-            // More slots than one would not give a pod more of the GPU.
-            "failRequestsGreaterThanOne": true,
-            "resources": [{ "name": "nvidia.com/gpu", "replicas": replicas }],
-        } });
+fn mig_pools<'a>(input: &Input<'a>) -> impl Iterator<Item = (usize, &'a crate::design::Pool)> {
+    input.gpu_pools().filter(|(_, p)| p.gpu.as_ref().is_some_and(|g| g.mig.is_some()))
+}
+
+fn cluster_policy(input: &Input) -> Document {
+    let (_, first) = input.gpu_pools().next().expect("a GPU pool");
+    let driver = &first.gpu.as_ref().expect("a GPU pool").driver;
+    let strategies: Vec<&str> = input.gpu_pools().filter_map(|(_, p)| Some(p.gpu.as_ref()?.mig.as_ref()?.0.as_str())).collect();
+    // One strategy a ClusterPolicy; where pools differ, `mixed` leaves whole GPUs and slices apart, and the device plugin's settings say the rest.
+    let strategy = match strategies.as_slice() {
+        [] => "none",
+        all if all.iter().all(|s| *s == "single") && all.len() == input.gpu_pools().count() => "single",
+        _ => "mixed",
+    };
+    let rdma = input.rdma_pools().any(|(_, p)| p.gpu.is_some());
+    let taints = input.gpu_pools().flat_map(|(id, _)| &input.compilation.nodes.taints[id]);
+    let spec = ClusterPolicySpec {
+        operator: Operator { runtime_class: "nvidia" },
+        daemonsets: Daemonsets { priority_class_name: "system-node-critical", tolerations: agent_tolerations(taints) },
+        cdi: Switch { enabled: true },
+        validator: Operand::always(versions::VALIDATOR),
+        driver: Driver {
+            enabled: true,
+            repository: "nvcr.io/nvidia",
+            image: "driver",
+            version: versions::driver(driver),
+            kernel_module_type: "open",
+            use_precompiled: false,
+            use_nvidia_driver_crd: false,
+            rdma: Switch { enabled: false },
+            manager: Operand::always(versions::DRIVER_MANAGER),
+            upgrade_policy: UpgradePolicy { auto_upgrade: false },
+        },
+        gdrcopy: if rdma { Operand::on(versions::GDRCOPY) } else { Operand::off() },
+        gds: Operand::off(),
+        toolkit: Operand::on(versions::TOOLKIT),
+        device_plugin: Operand { config: Some(OperandConfig { name: "device-plugin-config", default: "default" }), ..Operand::on(versions::DEVICE_PLUGIN) },
+        gfd: Operand::on(versions::DEVICE_PLUGIN),
+        mig: Mig { strategy },
+        mig_manager: if strategies.is_empty() {
+            Operand::off()
+        } else {
+            Operand { config: Some(OperandConfig { name: "mig-parted-config", default: "all-disabled" }), ..Operand::on(versions::MIG_MANAGER) }
+        },
+        dcgm: Switch { enabled: false },
+        dcgm_exporter: Operand {
+            service_monitor: Some(ServiceMonitor { enabled: input.design().cluster.observability, interval: "15s" }),
+            ..Operand::on(versions::DCGM_EXPORTER)
+        },
+        node_status_exporter: Switch { enabled: false },
+    };
+    let mut policy = input
+        .maker
+        .cluster((&first.at, "gpu"), "cluster-policy", ClusterPolicy { spec, ..Default::default() })
+        .from("/spec/driver/version", first.at.set("gpu.driver"))
+        .because("", "The only ClusterPolicy: install/ sets clusterPolicy.deployCR=false, since the operator ignores a second one. So every image that\nthe chart would have named stands here.")
+        .because("/spec/operator/runtimeClass", "The class that the operator owns; a pool's own are in runtime/.")
+        .because("/spec/daemonsets/tolerations", "Operands run on every GPU pool, whatever the taint's value.")
+        .because("/spec/driver/kernelModuleType", "DMA-BUF needs the open modules.")
+        .because("/spec/driver/rdma", "GPUDirect RDMA through DMA-BUF: no nvidia-peermem, no dependence on an OFED peer API.")
+        .because("/spec/driver/upgradePolicy/autoUpgrade", "An upgrade deletes every GPU pod of a host: people start it, in a maintenance window.")
+        .because("/spec/gds", "No storage of the design claims GPUDirect Storage.")
+        .because("/spec/dcgm", "The exporter has a host engine of its own.");
+    if versions::driver(driver) != *driver {
+        policy = policy.because("/spec/driver/version", format!("The newest of branch {driver} that this version of aic knows."));
     }
-    crate::lower::yaml::text(&value)
+    if !strategies.is_empty() {
+        policy = policy.because("/spec/mig/strategy", "Pools whose strategy is another have it in device-plugin-config.yaml.");
+    }
+    policy
+}
+
+/// Settings of the device plugin, one a pool that needs its own, each itself YAML in a ConfigMap.
+#[derive(Serialize)]
+struct PluginConfig<'a> {
+    version: &'static str,
+    flags: Flags<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sharing: Option<Sharing>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Flags<'a> {
+    mig_strategy: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sharing {
+    time_slicing: TimeSlicing,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TimeSlicing {
+    rename_by_default: bool,
+    fail_requests_greater_than_one: bool,
+    resources: [SharedResource; 1],
+}
+
+#[derive(Serialize)]
+struct SharedResource {
+    name: &'static str,
+    replicas: i64,
+}
+
+fn plugin_configs(input: &Input) -> Texts {
+    let text = |mig_strategy: &str, sharing: Option<Sharing>| yaml::text(&PluginConfig { version: "v1", flags: Flags { mig_strategy }, sharing });
+    // A pool's own strategy: one ClusterPolicy has one, and under `mixed` a pool of equal slices would not advertise nvidia.com/gpu.
+    let mut data = texts([("default", text("none", None))]);
+    for (_, pool) in input.gpu_pools() {
+        let Some(gpu) = pool.gpu.as_ref().filter(|g| g.own_plugin_config()) else { continue };
+        let sharing = gpu.sharing.as_ref().map(|s| Sharing {
+            time_slicing: TimeSlicing {
+                rename_by_default: s.rename,
+                // More slots than one would not give a pod more of the GPU.
+                fail_requests_greater_than_one: true,
+                resources: [SharedResource { name: "nvidia.com/gpu", replicas: s.replicas }],
+            },
+        });
+        data.insert(pool.name.clone(), text(gpu.mig.as_ref().map_or("none", |(strategy, _)| strategy), sharing));
+    }
+    data
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct MigLayouts<'a> {
+    version: &'static str,
+    mig_configs: BTreeMap<&'a str, [MigLayout<'a>; 1]>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct MigLayout<'a> {
+    devices: &'static str,
+    mig_enabled: bool,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    mig_devices: BTreeMap<&'a str, usize>,
 }
 
 /// The layouts of mig-parted: one a pool, named by the label `nvidia.com/mig.config`.
-fn mig_config(input: &Input) -> String {
-    let mut configs = json!({ "all-disabled": [{ "devices": "all", "mig-enabled": false }] });
-    for (_, pool) in input.gpu_pools() {
-        let Some((_, layout)) = pool.gpu.as_ref().and_then(|g| g.mig.as_ref()) else { continue };
-        let mut counts = Map::new();
-        for profile in layout {
-            let n = counts.get(profile).and_then(Value::as_i64).unwrap_or(0) + 1;
-            counts.insert(profile.clone(), n.into());
+fn mig_layouts<'a>(input: &Input<'a>) -> MigLayouts<'a> {
+    let layout = |mig_enabled, mig_devices| [MigLayout { devices: "all", mig_enabled, mig_devices }];
+    let mut mig_configs = BTreeMap::from([("all-disabled", layout(false, BTreeMap::new()))]);
+    for (_, pool) in mig_pools(input) {
+        let mut counts = BTreeMap::new();
+        for profile in pool.gpu.iter().flat_map(|g| &g.mig).flat_map(|(_, layout)| layout) {
+            *counts.entry(profile.as_str()).or_insert(0) += 1;
         }
-        configs[&pool.name] = json!([{ "devices": "all", "mig-enabled": true, "mig-devices": counts }]);
+        mig_configs.insert(&pool.name, layout(true, counts));
     }
-    crate::lower::yaml::text(&json!({ "version": "v1", "mig-configs": configs }))
+    MigLayouts { version: "v1", mig_configs }
 }
 
 /// `nvidia` itself is the operator's. Ours have its handler and carry a pool's placement.
@@ -123,21 +194,18 @@ fn runtime_classes(input: &Input) -> Vec<Document> {
     input
         .gpu_pools()
         .map(|(id, pool)| {
-            let key = pool_label(input.design(), pool);
-            let mut scheduling = json!({ "nodeSelector": { key: pool.name } });
-            let tolerations = tolerations(&input.compilation.nodes.taints[id]);
-            if !tolerations.is_empty() {
-                scheduling["tolerations"] = tolerations.into();
-            }
-            input.maker.object(
-                "node.k8s.io/v1",
-                "RuntimeClass",
-                None,
-                &format!("nvidia-{}", pool.name),
-                &pool.at,
-                "gpu",
-                json!({ "handler": "nvidia", "scheduling": scheduling }),
-            )
+            let class = RuntimeClass {
+                handler: "nvidia".into(),
+                scheduling: Some(Scheduling {
+                    node_selector: Some(texts([(pool_label(input.design(), pool), &pool.name)])),
+                    tolerations: non_empty(tolerations(&input.compilation.nodes.taints[id])),
+                }),
+                ..Default::default()
+            };
+            input
+                .maker
+                .cluster((&pool.at, "gpu"), &format!("nvidia-{}", pool.name), class)
+                .because("/scheduling", "A pod that names the class lands in this pool and nowhere else, without a selector or toleration of its own.")
         })
         .collect()
 }

@@ -11,8 +11,9 @@ mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use k8s_openapi::api::core::v1::Namespace;
 
+use super::kinds::{Kustomization, texts};
 use super::object::{Document, Maker};
 use super::{Artifacts, Content};
 use crate::Compilation;
@@ -117,9 +118,9 @@ fn namespaces(input: &Input, artifacts: &mut Artifacts) {
         if chart.namespace == "kube-system" || !seen.insert(chart.namespace) {
             continue;
         }
-        let mut document = input.maker.object("v1", "Namespace", None, chart.namespace, &d.cluster.at, "", json!({}));
+        let mut document = input.maker.cluster(&d.cluster.at, chart.namespace, Namespace::default());
         document.source.clone_from(&source);
-        document.value["metadata"]["annotations"] = json!({ format!("{}/source", d.cluster.label_domain): source });
+        document.value["metadata"]["annotations"] = serde_json::to_value(texts([(format!("{}/source", d.cluster.label_domain), source)])).unwrap_or_default();
         document = document.label("pod-security.kubernetes.io/enforce", "privileged");
         if chart.namespace == "topolvm-system" {
             document = document.label("topolvm.io/webhook", "ignore");
@@ -131,7 +132,7 @@ fn namespaces(input: &Input, artifacts: &mut Artifacts) {
         .into_iter()
         .map(|(name, origin)| {
             let level = if origin.0 { "privileged" } else { d.cluster.pod_security.as_str() };
-            input.maker.object("v1", "Namespace", None, &name, namespace_at(input, origin), "", json!({})).label("pod-security.kubernetes.io/enforce", level)
+            input.maker.cluster(namespace_at(input, origin), &name, Namespace::default()).label("pod-security.kubernetes.io/enforce", level)
         })
         .collect();
     artifacts.objects("kubernetes/namespaces/workloads.yaml", workloads);
@@ -158,10 +159,7 @@ fn kustomizations(artifacts: &mut Artifacts) {
     for (folder, names) in folders {
         let mut names: Vec<String> = names.into_iter().collect();
         names.sort_by_key(|n| (ORDER.iter().position(|o| o == n).unwrap_or(ORDER.len()), n.clone()));
-        let value = json!({ "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names });
-        artifacts.objects(
-            format!("{folder}/kustomization.yaml"),
-            vec![Document { value, source: "cluster".into(), span: Default::default(), fields: Vec::new(), comment: None }],
-        );
+        let document = Document::configuration(&Kustomization { resources: names }, "cluster", Default::default());
+        artifacts.objects(format!("{folder}/kustomization.yaml"), vec![document]);
     }
 }

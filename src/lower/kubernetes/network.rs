@@ -1,125 +1,37 @@
 //! `network/`: SR-IOV, one resource and one network a rail, addresses of pods.
 
-use serde_json::{Value, json};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::super::Artifacts;
-use super::super::object::{affinity, tolerations};
+use super::super::kinds::network_operator::{
+    Exclusion, IPPool, IPPoolSpec, Image, NicClusterPolicy, NicClusterPolicySpec, NicSelector, NvIpam, SecondaryNetwork, SriovIBNetwork, SriovNetwork,
+    SriovNetworkNodePolicy, SriovNetworkNodePolicySpec, SriovNetworkPoolConfig, SriovNetworkPoolConfigSpec, SriovNetworkSpec,
+};
+use super::super::kinds::{affinity, nodes_with, texts, tolerations};
+use super::super::{Artifacts, object::Document};
 use super::Input;
-use crate::design::{DeviceKind, Network};
+use crate::design::{DeviceKind, Network, Pool, PoolRdma};
 use crate::nodes::{pool_label, resources::rails};
 use crate::topology::addresses::capacity;
 use crate::versions;
 
 const NAMESPACE: &str = "nvidia-network-operator";
 
-/// The network that numbers a rail of a fabric.
-fn network_of<'a>(input: &Input<'a>, fabric: usize, rail: usize) -> Option<&'a Network> {
-    input.design().networks.iter().find(|n| n.fabric == fabric && n.rail == Some(rail as i64))
-}
-
 /// Lowers the folder.
 pub fn lower(input: &Input, artifacts: &mut Artifacts) {
-    let Some((_, first)) = input.rdma_pools().next() else { return };
-    let d = input.design();
-    let nodes = &input.compilation.nodes;
-    let image = |name: &str| json!({ "repository": versions::NETWORK.0, "image": name, "version": versions::NETWORK.2, "imagePullSecrets": [] });
-    let pools: Vec<&str> = input.rdma_pools().map(|(_, p)| p.name.as_str()).collect();
-    let mut ipam = image("nvidia-k8s-ipam");
-    ipam["enableWebhook"] = false.into();
-    let mut spec = json!({
-        "nodeAffinity": affinity(&pool_label(d, first), &pools),
-        "tolerations": input.rdma_pools().flat_map(|(id, _)| tolerations(&nodes.taints[id])).collect::<Vec<Value>>(),
-    });
-    // Controllers stay off the GPU hosts where there is another place for them.
-    let free: Vec<&str> = d.pools.iter().enumerate().filter(|(id, p)| nodes.taints[*id].is_empty() && p.gpu.is_none()).map(|(_, p)| p.name.as_str()).collect();
-    if !free.is_empty() {
-        spec["deploymentNodeAffinity"] = affinity(&pool_label(d, first), &free);
+    if input.rdma_pools().next().is_none() {
+        return;
     }
-    spec["nvIpam"] = ipam;
-    spec["secondaryNetwork"] = json!({ "cniPlugins": image("plugins"), "multus": image("multus-cni") });
-    artifacts.objects(
-        "kubernetes/network/nicclusterpolicy.yaml",
-        vec![input.maker.object("mellanox.com/v1alpha1", "NicClusterPolicy", None, "nic-cluster-policy", &first.at, "rdma", json!({ "spec": spec }))],
-    );
+    artifacts.objects("kubernetes/network/nicclusterpolicy.yaml", vec![nic_cluster_policy(input)]);
     let (mut policies, mut networks, mut ippools, mut configs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (_, pool) in input.rdma_pools() {
-        let Some(host) = pool.hosts.first().copied() else { continue };
-        let rdma = pool.rdma.as_ref().expect("an RDMA pool");
-        let label = pool_label(d, pool);
-        configs.push(input.maker.object(
-            "sriovnetwork.openshift.io/v1",
-            "SriovNetworkPoolConfig",
-            Some(NAMESPACE),
-            &pool.name,
-            &pool.at,
-            "rdma",
-            json!({ "spec": { "nodeSelector": { "matchLabels": { label.clone(): pool.name } }, "maxUnavailable": (pool.hosts.len() / 8).max(1), "rdmaMode": "exclusive" } }),
-        ));
-        for (rail, (fabric_id, port)) in rails(d, pool, host).into_iter().enumerate() {
-            let fabric = &d.fabrics[fabric_id];
-            let infiniband = fabric.kind == "infiniband";
-            let name = format!("rail{rail}");
-            let DeviceKind::Nic(nic) = &d.hosts[host].system.devices[port.device as usize].kind else { continue };
-            let mut selector = json!({});
-            if let Some((vendor, device)) = nic.pci_id.first().and_then(|id| id.split_once(':')) {
-                selector = json!({ "vendor": vendor, "deviceID": device });
-            }
-            match (nic.address.get(port.port as usize), nic.interfaces.get(port.port as usize)) {
-                (Some(address), _) => selector["rootDevices"] = json!([address]),
-                (None, Some(interface)) => selector["pfNames"] = json!([interface]),
-                // Neither address nor name is in the design: hosts/ names the port so.
-                (None, None) => selector["pfNames"] = json!([crate::topology::addresses::interface(d, port)]),
-            }
-            let mut policy = json!({
-                "resourceName": name, "nodeSelector": { label.clone(): pool.name }, "nicSelector": selector,
-                "deviceType": "netdevice", "linkType": if infiniband { "IB" } else { "ETH" }, "isRdma": true, "numVfs": rdma.vfs, "priority": 90,
-            });
-            if !infiniband {
-                policy["mtu"] = fabric.mtu.into();
-            }
-            policies.push(
-                input
-                    .maker
-                    .object(
-                        "sriovnetwork.openshift.io/v1",
-                        "SriovNetworkNodePolicy",
-                        Some(NAMESPACE),
-                        &format!("{}{name}", if input.rdma_pools().count() > 1 { format!("{}-", pool.name) } else { String::new() }),
-                        &pool.at,
-                        "rdma",
-                        json!({ "spec": policy }),
-                    )
-                    .from("/spec/numVfs", pool.at.set("rdma.vfs")),
-            );
-            let Some(network) = network_of(input, fabric_id, rail) else { continue };
-            let kind = if infiniband { "SriovIBNetwork" } else { "SriovNetwork" };
-            networks.push(input.maker.object(
-                "sriovnetwork.openshift.io/v1",
-                kind,
-                Some(NAMESPACE),
-                &name,
-                &network.at,
-                "",
-                json!({ "spec": {
-                    "networkNamespace": "default", "resourceName": name, "linkState": "enable",
-                    "ipam": format!("{{\"type\": \"nv-ipam\", \"poolName\": \"{name}\", \"poolType\": \"ippool\"}}"),
-                    "metaPlugins": "{\"type\": \"rdma\"}",
-                } }),
-            ));
-            let block = (4 * rdma.vfs as i128).min(capacity(network) as i128 / (pool.hosts.len().max(1) as i128)).max(1);
-            let mut spec = json!({
-                "subnet": network.cidr.to_string(), "perNodeBlockSize": block as i64,
-                "nodeSelector": { "nodeSelectorTerms": [{ "matchExpressions": [{ "key": label, "operator": "In", "values": [pool.name] }] }] },
-            });
-            if let Some((from, to)) = network.reserved {
-                spec["exclusions"] = json!([{ "startIP": from.to_string(), "endIP": to.to_string() }]);
-            }
-            ippools.push(
-                input
-                    .maker
-                    .object("nv-ipam.nvidia.com/v1alpha1", "IPPool", Some(NAMESPACE), &name, &network.at, "", json!({ "spec": spec }))
-                    .from("/spec/subnet", network.at.set("cidr")),
-            );
+        let (Some(host), Some(rdma)) = (pool.hosts.first().copied(), &pool.rdma) else { continue };
+        configs.push(pool_config(input, pool));
+        for (rail, (fabric, port)) in rails(input.design(), pool, host).into_iter().enumerate() {
+            let rail = Rail { input, pool, rdma, number: rail, fabric, port };
+            policies.extend(rail.policy(host));
+            let Some(network) = rail.network() else { continue };
+            networks.push(rail.attachment(network));
+            ippools.push(rail.addresses(network));
         }
     }
     artifacts.objects("kubernetes/network/sriov-pool.yaml", configs);
@@ -127,4 +39,139 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     let file = if networks.iter().any(|n| n.value["kind"] == "SriovIBNetwork") { "sriov-ib-networks.yaml" } else { "sriov-networks.yaml" };
     artifacts.objects(format!("kubernetes/network/{file}"), networks);
     artifacts.objects("kubernetes/network/ippools.yaml", ippools);
+}
+
+fn nic_cluster_policy(input: &Input) -> Document {
+    let d = input.design();
+    let nodes = &input.compilation.nodes;
+    let (_, first) = input.rdma_pools().next().expect("an RDMA pool");
+    let label = pool_label(d, first);
+    let image = |name| Image { repository: versions::NETWORK.0, image: name, version: versions::NETWORK.2, image_pull_secrets: Vec::new() };
+    let pools: Vec<&str> = input.rdma_pools().map(|(_, p)| p.name.as_str()).collect();
+    let free: Vec<&str> = d.pools.iter().enumerate().filter(|(id, p)| nodes.taints[*id].is_empty() && p.gpu.is_none()).map(|(_, p)| p.name.as_str()).collect();
+    let spec = NicClusterPolicySpec {
+        node_affinity: affinity(&label, &pools),
+        tolerations: input.rdma_pools().flat_map(|(id, _)| tolerations(&nodes.taints[id])).collect(),
+        deployment_node_affinity: (!free.is_empty()).then(|| affinity(&label, &free)),
+        nv_ipam: NvIpam { image: image("nvidia-k8s-ipam"), enable_webhook: false },
+        secondary_network: SecondaryNetwork { cni_plugins: image("plugins"), multus: image("multus-cni") },
+    };
+    let mut policy = input
+        .maker
+        .cluster((&first.at, "rdma"), "nic-cluster-policy", NicClusterPolicy { spec, ..Default::default() })
+        .because("", "No ofedDriver: where the same driver carries the host's Ethernet it is part of the host's image, and reloading it cuts the node off.")
+        .because("/spec/nvIpam", "Addresses of pods on the rails: ippools.yaml.");
+    if !free.is_empty() {
+        policy = policy.because("/spec/deploymentNodeAffinity", "Controllers stay off the GPU hosts.");
+    }
+    policy
+}
+
+fn pool_config(input: &Input, pool: &Pool) -> Document {
+    let label = pool_label(input.design(), pool);
+    let spec = SriovNetworkPoolConfigSpec {
+        node_selector: LabelSelector { match_labels: Some(texts([(label, &pool.name)])), ..Default::default() },
+        max_unavailable: (pool.hosts.len() as i64 / 8).max(1),
+        rdma_mode: "exclusive",
+    };
+    input
+        .maker
+        .namespaced((&pool.at, "rdma"), NAMESPACE, &pool.name, SriovNetworkPoolConfig { spec, ..Default::default() })
+        .because("/spec/maxUnavailable", "How many hosts the operator drains at a time: an eighth of the pool.")
+        .because("/spec/rdmaMode", "A pod sees its own RDMA devices only; goes with the rdma meta plugin of the networks.")
+}
+
+/// One rail of a pool.
+struct Rail<'a> {
+    input: &'a Input<'a>,
+    pool: &'a Pool,
+    rdma: &'a PoolRdma,
+    number: usize,
+    fabric: usize,
+    port: crate::design::PortRef,
+}
+
+impl<'a> Rail<'a> {
+    fn name(&self) -> String {
+        format!("rail{}", self.number)
+    }
+
+    fn infiniband(&self) -> bool {
+        self.input.design().fabrics[self.fabric].kind == "infiniband"
+    }
+
+    /// The network that numbers the rail.
+    fn network(&self) -> Option<&'a Network> {
+        self.input.design().networks.iter().find(|n| n.fabric == self.fabric && n.rail == Some(self.number as i64))
+    }
+
+    fn policy(&self, host: usize) -> Option<Document> {
+        let d = self.input.design();
+        let DeviceKind::Nic(nic) = &d.hosts[host].system.devices[self.port.device as usize].kind else { return None };
+        let (vendor, device_id) = nic.pci_id.first().and_then(|id| id.split_once(':')).map_or((None, None), |(v, d)| (Some(v.to_owned()), Some(d.to_owned())));
+        let address = nic.address.get(self.port.port as usize).cloned();
+        // Where neither address nor name is in the design, hosts/ names the port.
+        let interface = || nic.interfaces.get(self.port.port as usize).cloned().unwrap_or_else(|| crate::topology::addresses::interface(d, self.port));
+        let name = if self.input.rdma_pools().count() > 1 { format!("{}-{}", self.pool.name, self.name()) } else { self.name() };
+        let pf_names = address.is_none().then(|| vec![interface()]);
+        let spec = SriovNetworkNodePolicySpec {
+            resource_name: self.name(),
+            node_selector: texts([(pool_label(d, self.pool), &self.pool.name)]),
+            nic_selector: NicSelector { vendor, device_id, root_devices: address.map(|a| vec![a]), pf_names },
+            device_type: "netdevice",
+            link_type: if self.infiniband() { "IB" } else { "ETH" },
+            is_rdma: true,
+            num_vfs: self.rdma.vfs,
+            // InfiniBand's MTU is the fabric's.
+            mtu: (!self.infiniband()).then_some(d.fabrics[self.fabric].mtu),
+            priority: 90,
+        };
+        let policy = self
+            .input
+            .maker
+            .namespaced((&self.pool.at, "rdma"), NAMESPACE, &name, SriovNetworkNodePolicy { spec, ..Default::default() })
+            .from("/spec/numVfs", self.pool.at.set("rdma.vfs"))
+            .because("/spec/resourceName", format!("Pods ask for nvidia.com/{}: one port of each rail and no two of one.", self.name()));
+        let selector = "/spec/nicSelector/rootDevices";
+        Some(if policy.value.pointer(selector).is_some() {
+            policy.because(selector, "By PCI address: device numbers do not follow the rails.")
+        } else {
+            policy
+        })
+    }
+
+    fn attachment(&self, network: &Network) -> Document {
+        let name = self.name();
+        let spec = SriovNetworkSpec {
+            network_namespace: "default",
+            resource_name: name.clone(),
+            link_state: "enable",
+            ipam: format!("{{\"type\": \"nv-ipam\", \"poolName\": \"{name}\", \"poolType\": \"ippool\"}}"),
+            meta_plugins: "{\"type\": \"rdma\"}".into(),
+        };
+        let maker = &self.input.maker;
+        if self.infiniband() {
+            maker.namespaced(&network.at, NAMESPACE, &name, SriovIBNetwork { spec, ..Default::default() })
+        } else {
+            maker.namespaced(&network.at, NAMESPACE, &name, SriovNetwork { spec, ..Default::default() })
+        }
+    }
+
+    fn addresses(&self, network: &Network) -> Document {
+        let hosts = self.pool.hosts.len().max(1) as i128;
+        let block = (4 * i128::from(self.rdma.vfs)).min(capacity(network) as i128 / hosts).max(1);
+        let spec = IPPoolSpec {
+            subnet: network.cidr.to_string(),
+            per_node_block_size: block as i64,
+            exclusions: network.reserved.map(|(from, to)| vec![Exclusion { start: from.to_string(), end: to.to_string() }]),
+            node_selector: nodes_with(&pool_label(self.input.design(), self.pool), &[&self.pool.name]),
+        };
+        let pool = self
+            .input
+            .maker
+            .namespaced(&network.at, NAMESPACE, &self.name(), IPPool { spec, ..Default::default() })
+            .from("/spec/subnet", network.at.set("cidr"))
+            .because("/spec/perNodeBlockSize", format!("{hosts} hosts take {} of the {} usable addresses.", block * hosts, capacity(network)));
+        if network.reserved.is_some() { pool.because("/spec/exclusions", "What the design reserves for switches and hosts.") } else { pool }
+    }
 }

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::super::kinds::texts;
 use super::super::object::Document;
 use super::super::{Artifacts, Content};
 use super::Input;
@@ -37,18 +39,16 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
             .iter()
             .map(|host| {
                 let h = &d.hosts[*host];
-                let labels: Map<String, Value> = nodes.labels[*host].iter().map(|(k, v)| (k.clone(), v.as_str().into())).collect();
-                let mut metadata = json!({ "name": h.name, "labels": labels });
-                if let Some(address) = monitor_address(input, *host) {
-                    metadata["annotations"] = json!({ "network.rook.io/mon-ip": address });
-                }
-                Document {
-                    value: json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata }),
-                    source: h.at.source.clone(),
-                    span: h.at.head,
-                    fields: Vec::new(),
-                    comment: None,
-                }
+                let node = Node {
+                    metadata: ObjectMeta {
+                        name: Some(h.name.clone()),
+                        labels: Some(nodes.labels[*host].clone()),
+                        annotations: monitor_address(input, *host).map(|address| texts([("network.rook.io/mon-ip", address)])),
+                        ..Default::default()
+                    },
+                    ..Default::default()
+                };
+                Document::new(&node, "v1", "Node", h.at.source.clone(), h.at.head)
             })
             .collect();
         artifacts.objects(format!("kubernetes/nodes/{}.yaml", pool.name), documents);
@@ -71,11 +71,5 @@ fn monitor_address(input: &Input, host: usize) -> Option<String> {
     let d = input.design();
     let storage = d.storages.iter().find(|s| s.kind == "ceph" && s.hosts.contains(&host))?;
     let network = storage.network.filter(|n| Some(*n) != d.node_network())?;
-    input
-        .compilation
-        .topology
-        .addresses
-        .iter()
-        .find(|a| a.network == network && a.owner == crate::topology::addresses::Owner::Host(host))
-        .map(|a| a.address.to_string())
+    input.compilation.topology.address_on(host, network).map(|a| a.address.to_string())
 }

@@ -1,89 +1,132 @@
 //! `policy/`: network policies, quotas, rights.
 
-use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::Artifacts;
+use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaSpec};
+use k8s_openapi::api::networking::v1::{
+    NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
+};
+use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::super::kinds::cilium::{CiliumNetworkPolicy, CiliumNetworkPolicySpec, Egress, Port, Ports};
+use super::super::kinds::{int, labelled, non_empty, strings};
+use super::super::{Artifacts, object::Document};
 use super::{Input, namespace_at, workload_namespaces};
+use crate::design::Workload;
 use crate::nodes::resources::format_bytes;
 
-const NETWORKING: &str = "networking.k8s.io/v1";
+const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Lowers the folder.
 pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     let d = input.design();
     let mut quotas = Vec::new();
     for (namespace, origin) in workload_namespaces(input) {
-        let at = namespace_at(input, origin);
-        let object = |kind: &str, api: &str, name: &str, spec: Value| input.maker.object(api, kind, Some(&namespace), name, at, "", json!({ "spec": spec }));
-        let dns = json!({
-            "podSelector": {}, "policyTypes": ["Egress"],
-            "egress": [{
-                "to": [{ "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": "kube-system" } }, "podSelector": { "matchLabels": { "k8s-app": "kube-dns" } } }],
-                "ports": [{ "protocol": "UDP", "port": 53 }, { "protocol": "TCP", "port": 53 }],
-            }],
-        });
-        // An ipBlock does not match cluster hosts with Cilium: the API server is an entity.
-        let api = json!({ "endpointSelector": {}, "egress": [{ "toEntities": ["kube-apiserver"], "toPorts": [{ "ports": [{ "port": "6443", "protocol": "TCP" }] }] }] });
-        let mut policies = vec![
-            object("NetworkPolicy", NETWORKING, "default-deny", json!({ "podSelector": {}, "policyTypes": ["Ingress", "Egress"] })),
-            object("NetworkPolicy", NETWORKING, "allow-dns", dns),
-            object("CiliumNetworkPolicy", "cilium.io/v2", "allow-kube-apiserver", api),
-        ];
-        if origin.2 {
-            // Pods of a queue's namespace meet for rendezvous and bootstrap: a NetworkPolicy cannot say "the same job".
-            let all = json!({ "podSelector": {}, "policyTypes": ["Ingress", "Egress"], "ingress": [{ "from": [{ "podSelector": {} }] }], "egress": [{ "to": [{ "podSelector": {} }] }] });
-            policies.push(object("NetworkPolicy", NETWORKING, "allow-namespace", all));
-        }
+        let mut policies = basic_policies(input, &namespace, origin);
         for workload in d.workloads.iter().filter(|w| w.namespace == namespace && !w.ports.is_empty()) {
-            policies.push(ports_policy(input, workload, &namespace));
+            policies.push(ports_policy(input, workload));
         }
         artifacts.objects(format!("kubernetes/policy/{namespace}.yaml"), policies);
         quotas.push(quota(input, &namespace, origin));
     }
     artifacts.objects("kubernetes/policy/quotas.yaml", quotas);
-    rights(input, artifacts);
+    artifacts.objects("kubernetes/policy/rbac.yaml", input.design().queues.iter().flat_map(|queue| rights(input, queue)).collect());
+}
+
+fn tcp(port: IntOrString) -> NetworkPolicyPort {
+    NetworkPolicyPort { port: Some(port), protocol: Some("TCP".into()), end_port: None }
+}
+
+/// Pods of a namespace, by a label.
+fn pods_in(namespace: &str, key: &str, value: &str) -> NetworkPolicyPeer {
+    NetworkPolicyPeer {
+        namespace_selector: Some(labelled("kubernetes.io/metadata.name", namespace)),
+        pod_selector: Some(labelled(key, value)),
+        ..Default::default()
+    }
+}
+
+/// Nothing but names, the API server and, in a queue's namespace, the pods beside it.
+fn basic_policies(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> Vec<Document> {
+    let at = namespace_at(input, origin);
+    let all_pods = || Some(LabelSelector::default());
+    let both = || Some(strings(["Ingress", "Egress"]));
+    let object = |name: &str, spec: NetworkPolicySpec| input.maker.namespaced(at, namespace, name, NetworkPolicy { spec: Some(spec), ..Default::default() });
+    let dns = NetworkPolicySpec {
+        pod_selector: all_pods(),
+        policy_types: Some(strings(["Egress"])),
+        egress: Some(vec![NetworkPolicyEgressRule {
+            to: Some(vec![pods_in("kube-system", "k8s-app", "kube-dns")]),
+            ports: Some(vec![NetworkPolicyPort { protocol: Some("UDP".into()), ..tcp(IntOrString::Int(53)) }, tcp(IntOrString::Int(53))]),
+        }]),
+        ..Default::default()
+    };
+    let api = CiliumNetworkPolicySpec {
+        endpoint_selector: LabelSelector::default(),
+        egress: vec![Egress { to_entities: vec!["kube-apiserver"], to_ports: vec![Ports { ports: vec![Port { port: "6443".into(), protocol: "TCP" }] }] }],
+    };
+    let mut policies = vec![
+        object("default-deny", NetworkPolicySpec { pod_selector: all_pods(), policy_types: both(), ..Default::default() }),
+        object("allow-dns", dns),
+        input
+            .maker
+            .namespaced(at, namespace, "allow-kube-apiserver", CiliumNetworkPolicy { spec: api, ..Default::default() })
+            .because("/spec/egress", "An ipBlock does not match hosts of the cluster with Cilium: the API server is an entity."),
+    ];
+    if origin.2 {
+        let peer = || Some(vec![NetworkPolicyPeer { pod_selector: all_pods(), ..Default::default() }]);
+        let spec = NetworkPolicySpec {
+            pod_selector: all_pods(),
+            policy_types: both(),
+            ingress: Some(vec![NetworkPolicyIngressRule { from: peer(), ..Default::default() }]),
+            egress: Some(vec![NetworkPolicyEgressRule { to: peer(), ..Default::default() }]),
+        };
+        policies.push(object("allow-namespace", spec).because(
+            "/spec",
+            "Pods of a job meet for rendezvous and NCCL's bootstrap. A NetworkPolicy cannot say \"the same job\": the namespace is the border.",
+        ));
+    }
+    policies
 }
 
 /// Declared ports are open to the cluster, those of a `service` also to the outside; a service may call the declared ports of others.
-fn ports_policy(input: &Input, workload: &crate::design::Workload, namespace: &str) -> super::Document {
-    let d = input.design();
-    let ports: Vec<Value> = workload.ports.iter().map(|p| json!({ "protocol": "TCP", "port": p.name })).collect();
-    let ingress = if workload.kind == "service" { json!([{ "ports": ports }]) } else { json!([{ "from": [{ "namespaceSelector": {} }], "ports": ports }]) };
-    let mut spec = json!({ "podSelector": { "matchLabels": { "app.kubernetes.io/name": workload.name } }, "policyTypes": ["Ingress"], "ingress": ingress });
-    if workload.kind == "service" {
-        let egress: Vec<Value> = d
-            .workloads
-            .iter()
-            .filter(|w| w.name != workload.name && !w.ports.is_empty())
-            .map(|w| {
-                json!({
-                    "to": [{ "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": w.namespace } }, "podSelector": { "matchLabels": { "app.kubernetes.io/name": w.name } } }],
-                    "ports": w.ports.iter().map(|p| json!({ "protocol": "TCP", "port": p.number })).collect::<Vec<_>>(),
-                })
-            })
-            .collect();
-        if !egress.is_empty() {
-            spec["policyTypes"] = json!(["Ingress", "Egress"]);
-            spec["egress"] = egress.into();
-        }
-    }
-    let part = format!("port.{}", workload.ports[0].name);
-    input.maker.object(
-        NETWORKING,
-        "NetworkPolicy",
-        Some(namespace),
-        &format!("{}-{}", workload.name, workload.ports[0].name),
-        &workload.at,
-        &part,
-        json!({ "spec": spec }),
-    )
+fn ports_policy(input: &Input, workload: &Workload) -> Document {
+    const NAME: &str = "app.kubernetes.io/name";
+    let service = workload.kind == "service";
+    let anywhere = NetworkPolicyPeer { namespace_selector: Some(LabelSelector::default()), ..Default::default() };
+    let ingress = NetworkPolicyIngressRule {
+        from: (!service).then(|| vec![anywhere]),
+        ports: Some(workload.ports.iter().map(|p| tcp(IntOrString::String(p.name.clone()))).collect()),
+    };
+    let egress: Vec<NetworkPolicyEgressRule> = input
+        .design()
+        .workloads
+        .iter()
+        .filter(|w| service && w.name != workload.name && !w.ports.is_empty())
+        .map(|w| NetworkPolicyEgressRule {
+            to: Some(vec![pods_in(&w.namespace, NAME, &w.name)]),
+            ports: Some(w.ports.iter().map(|p| tcp(IntOrString::Int(int(p.number)))).collect()),
+        })
+        .collect();
+    let spec = NetworkPolicySpec {
+        pod_selector: Some(labelled(NAME, &workload.name)),
+        policy_types: Some(if egress.is_empty() { strings(["Ingress"]) } else { strings(["Ingress", "Egress"]) }),
+        ingress: Some(vec![ingress]),
+        egress: non_empty(egress),
+    };
+    let first = &workload.ports[0].name;
+    let policy = NetworkPolicy { spec: Some(spec), ..Default::default() };
+    input.maker.namespaced((&workload.at, format!("port.{first}").as_str()), &workload.namespace, &format!("{}-{first}", workload.name), policy)
 }
 
 /// What a namespace may take without Kueue: its queues' quota and what they borrow, or its workloads' GPUs and one more for a rolling update.
-fn quota(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> super::Document {
+fn quota(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> Document {
     let d = input.design();
-    let mut hard = serde_json::Map::new();
-    let names: std::collections::BTreeSet<String> = input.gpu_pools().flat_map(|(_, p)| crate::nodes::resources::gpus(d, p, p.hosts[0]).into_keys()).collect();
+    let mut hard = BTreeMap::new();
+    let names: BTreeSet<String> = input.gpu_pools().flat_map(|(_, p)| crate::nodes::resources::gpus(d, p, p.hosts[0]).into_keys()).collect();
     for name in names {
         let queued: i64 = d
             .queues
@@ -99,7 +142,7 @@ fn quota(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> super::
             .flat_map(|(_, p)| &p.shapes)
             .map(|s| s.requests.get(&name).map_or(0, |a| a * (s.count as i128 + 1)))
             .sum();
-        hard.insert(format!("requests.{name}"), (i128::from(queued) + direct).to_string().into());
+        hard.insert(format!("requests.{name}"), Quantity((i128::from(queued) + direct).to_string()));
     }
     for (id, storage) in d.storages.iter().enumerate().filter(|(_, s)| s.kind == "ceph") {
         for (part, _) in storage.parts.iter().enumerate().filter(|(_, p)| p.kind != "object") {
@@ -110,43 +153,45 @@ fn quota(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> super::
             });
             let bytes: i128 = used.map(|(_, v)| v.size.whole()).sum();
             if origin.2 || bytes > 0 {
-                hard.insert(
-                    format!("{}.storageclass.storage.k8s.io/requests.storage", super::storage::class_of(d, id, Some(part))),
-                    format_bytes(bytes).into(),
-                );
+                let class = super::storage::class_of(d, id, Some(part));
+                hard.insert(format!("{class}.storageclass.storage.k8s.io/requests.storage"), Quantity(format_bytes(bytes)));
             }
         }
     }
-    input.maker.object("v1", "ResourceQuota", Some(namespace), "gpus", namespace_at(input, origin), "", json!({ "spec": { "hard": hard } }))
+    let spec = ResourceQuotaSpec { hard: Some(hard), ..Default::default() };
+    input
+        .maker
+        .namespaced(namespace_at(input, origin), namespace, "gpus", ResourceQuota { spec: Some(spec), ..Default::default() })
+        .because("/spec/hard", "What the queues grant with what they borrow, or the declared pods and one more for a rolling update; claims as declared.")
 }
 
 /// The group is called like the queue; nobody may create pods: work enters through the queue.
-fn rights(input: &Input, artifacts: &mut Artifacts) {
-    let mut out = Vec::new();
-    for queue in &input.design().queues {
-        let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
-        let read = ["get", "list", "watch"];
-        let rules = json!([
-            { "apiGroups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "verbs": all },
-            { "apiGroups": ["batch"], "resources": ["jobs"], "verbs": all },
-            { "apiGroups": ["kueue.x-k8s.io"], "resources": ["localqueues", "workloads"], "verbs": read },
-            { "apiGroups": [""], "resources": ["pods", "pods/log", "events", "configmaps", "persistentvolumeclaims"], "verbs": read },
-        ]);
-        let api = "rbac.authorization.k8s.io/v1";
-        let name = format!("{}-user", queue.name);
-        out.push(input.maker.object(api, "Role", Some(&queue.namespace), &name, &queue.at, "", json!({ "rules": rules })));
-        out.push(input.maker.object(
-            api,
-            "RoleBinding",
-            Some(&queue.namespace),
-            &name,
-            &queue.at,
-            "",
-            json!({
-                "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name },
-                "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": queue.name }],
-            }),
-        ));
-    }
-    artifacts.objects("kubernetes/policy/rbac.yaml", out);
+fn rights(input: &Input, queue: &crate::design::Queue) -> [Document; 2] {
+    let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
+    let read = ["get", "list", "watch"];
+    let rule = |group: &str, resources: &[&str], verbs: &[&str]| PolicyRule {
+        api_groups: Some(strings([group])),
+        resources: Some(strings(resources.iter().copied())),
+        verbs: strings(verbs.iter().copied()),
+        ..Default::default()
+    };
+    let name = format!("{}-user", queue.name);
+    let role = Role {
+        rules: Some(vec![
+            rule("jobset.x-k8s.io", &["jobsets"], &all),
+            rule("batch", &["jobs"], &all),
+            rule("kueue.x-k8s.io", &["localqueues", "workloads"], &read),
+            rule("", &["pods", "pods/log", "events", "configmaps", "persistentvolumeclaims"], &read),
+        ]),
+        ..Default::default()
+    };
+    let binding = RoleBinding {
+        role_ref: RoleRef { api_group: Some(RBAC.into()), kind: "Role".into(), name: name.clone() },
+        subjects: Some(vec![Subject { api_group: Some(RBAC.into()), kind: "Group".into(), name: queue.name.clone(), namespace: None }]),
+        ..Default::default()
+    };
+    [
+        input.maker.namespaced(&queue.at, &queue.namespace, &name, role).because("/rules", "Nobody may create pods: work enters through the queue."),
+        input.maker.namespaced(&queue.at, &queue.namespace, &name, binding).because("/subjects", "The identity provider's group of that name."),
+    ]
 }

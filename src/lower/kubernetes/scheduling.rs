@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::super::Artifacts;
-use super::super::object::tolerations;
+use super::super::kinds::kueue::{
+    ClusterQueue, ClusterQueueSpec, Cohort, FlavorQuotas, Level, LocalQueue, LocalQueueSpec, Preemption, ResourceFlavor, ResourceFlavorSpec, ResourceGroup,
+    ResourceQuota, Topology, TopologySpec, WorkloadPriorityClass,
+};
+use super::super::kinds::{int, labelled, texts, tolerations};
+use super::super::{Artifacts, object::Document};
 use super::Input;
 use crate::design::{Amount, At, Queue};
 use crate::nodes::{format_amount, pool_label};
-
-const KUEUE: &str = "kueue.x-k8s.io/v1beta2";
 
 /// Lowers the folder.
 pub fn lower(input: &Input, artifacts: &mut Artifacts) {
@@ -19,37 +22,48 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     if d.queues.is_empty() {
         return;
     }
-    let nodes = &input.compilation.nodes;
     let pools: BTreeSet<usize> = d.queues.iter().flat_map(|q| q.pools.iter().copied()).collect();
-    let mut topology = Vec::new();
-    for id in &pools {
-        let pool = &d.pools[*id];
-        let levels: Vec<Value> = nodes.levels[*id].iter().map(|(_, key)| json!({ "nodeLabel": key })).collect();
-        topology.push(input.maker.object(KUEUE, "Topology", None, &pool.name, &pool.at, "", json!({ "spec": { "levels": levels } })));
-        // Tolerations, not nodeTaints: Kueue reads the pod template before the RuntimeClass adds its toleration.
-        let spec = json!({ "topologyName": pool.name, "nodeLabels": { pool_label(d, pool): pool.name }, "tolerations": tolerations(&nodes.taints[*id]) });
-        topology.push(input.maker.object(KUEUE, "ResourceFlavor", None, &pool.name, &pool.at, "", json!({ "spec": spec })));
-    }
-    artifacts.objects("kubernetes/scheduling/topology.yaml", topology);
-    let mut objects = Vec::new();
+    artifacts.objects("kubernetes/scheduling/topology.yaml", pools.iter().flat_map(|id| flavor(input, *id)).collect());
     let mut cohorts: BTreeMap<&str, &At> = BTreeMap::new();
     for queue in &d.queues {
         if let Some(cohort) = &queue.cohort {
             cohorts.entry(cohort).or_insert(&queue.at);
         }
     }
-    for (name, at) in cohorts {
-        objects.push(input.maker.object(KUEUE, "Cohort", None, name, at, "", json!({ "spec": {} })));
-    }
+    let mut objects: Vec<Document> = cohorts.into_iter().map(|(name, at)| input.maker.cluster(at, name, Cohort::default())).collect();
     objects.extend(d.queues.iter().map(|queue| cluster_queue(input, queue)));
     objects.extend(d.queues.iter().map(|queue| {
-        input.maker.object(KUEUE, "LocalQueue", Some(&queue.namespace), &queue.name, &queue.at, "", json!({ "spec": { "clusterQueue": queue.name } }))
+        let spec = LocalQueueSpec { cluster_queue: queue.name.clone() };
+        input.maker.namespaced(&queue.at, &queue.namespace, &queue.name, LocalQueue { spec, ..Default::default() })
     }));
     artifacts.objects("kubernetes/scheduling/queues.yaml", objects);
 }
 
+/// The topology of a pool and the flavor that stands for its hosts.
+fn flavor(input: &Input, id: usize) -> [Document; 2] {
+    let d = input.design();
+    let nodes = &input.compilation.nodes;
+    let pool = &d.pools[id];
+    let levels = nodes.levels[id].iter().map(|(_, key)| Level { node_label: key.clone() }).collect();
+    let flavor = ResourceFlavorSpec {
+        topology_name: pool.name.clone(),
+        node_labels: texts([(pool_label(d, pool), &pool.name)]),
+        tolerations: tolerations(&nodes.taints[id]),
+    };
+    [
+        input
+            .maker
+            .cluster(&pool.at, &pool.name, Topology { spec: TopologySpec { levels }, ..Default::default() })
+            .because("/spec/levels", "Widest first. Immutable: a change means another Topology and another flavor."),
+        input
+            .maker
+            .cluster(&pool.at, &pool.name, ResourceFlavor { spec: flavor, ..Default::default() })
+            .because("/spec/tolerations", "Not nodeTaints: Kueue reads the pod template before the RuntimeClass adds its toleration."),
+    ]
+}
+
 /// Every resource that a pod of the queue may ask for has a quota, else the job is inadmissible.
-fn cluster_queue(input: &Input, queue: &Queue) -> super::Document {
+fn cluster_queue(input: &Input, queue: &Queue) -> Document {
     let d = input.design();
     let pool = &d.pools[queue.pools[0]];
     let allocatable = input.compilation.nodes.pool_allocatable(pool).cloned().unwrap_or_default();
@@ -59,38 +73,56 @@ fn cluster_queue(input: &Input, queue: &Queue) -> super::Document {
     // GPUs are the currency: a quota of n GPUs is that share of everything that a host has.
     let share = |amount: i128, of: i64| amount * i128::from(of) / per_host;
     let quota = queue.gpus.unwrap_or(0);
-    let names: Vec<&String> = allocatable.keys().filter(|n| *n != "pods").collect();
-    let resources: Vec<Value> = names
+    let names: Vec<String> = allocatable.keys().filter(|n| *n != "pods").cloned().collect();
+    let resources = names
         .iter()
         .map(|name| {
-            let amount = allocatable[*name];
-            let short = name.as_str();
-            let own = match queue.resources.get(short) {
+            let amount = allocatable[name];
+            let own = match queue.resources.get(name) {
                 Some(Amount::Count(n)) => i128::from(*n),
                 Some(Amount::Bytes(q)) => q.whole(),
                 None if queue.gpus.is_some() => share(amount, quota),
                 None => amount * hosts,
             };
-            let mut entry = json!({ "name": name, "nominalQuota": format_amount(name, own) });
-            if queue.cohort.is_some() {
-                entry["borrowingLimit"] = format_amount(name, share(amount, queue.borrow)).into();
-                entry["lendingLimit"] = format_amount(name, share(amount, queue.lend).min(own)).into();
+            let limit = |value: i128| queue.cohort.is_some().then(|| Quantity(format_amount(name, value)));
+            ResourceQuota {
+                name: name.clone(),
+                nominal_quota: Quantity(format_amount(name, own)),
+                borrowing_limit: limit(share(amount, queue.borrow)),
+                lending_limit: limit(share(amount, queue.lend).min(own)),
             }
-            entry
         })
         .collect();
-    let mut spec = json!({});
-    if let Some(cohort) = &queue.cohort {
-        spec["cohortName"] = cohort.as_str().into();
+    let spec = ClusterQueueSpec {
+        cohort_name: queue.cohort.clone(),
+        namespace_selector: labelled("kubernetes.io/metadata.name", &queue.namespace),
+        queueing_strategy: "BestEffortFIFO",
+        preemption: Preemption {
+            within_cluster_queue: match queue.preemption.as_str() {
+                "never" => "Never",
+                "lower_or_newer_equal" => "LowerOrNewerEqualPriority",
+                _ => "LowerPriority",
+            },
+            reclaim_within_cohort: match queue.reclaim.as_str() {
+                "never" => "Never",
+                "lower_priority" => "LowerPriority",
+                _ => "Any",
+            },
+        },
+        resource_groups: vec![ResourceGroup { covered_resources: names, flavors: vec![FlavorQuotas { name: pool.name.clone(), resources }] }],
+    };
+    let object = input
+        .maker
+        .cluster(&queue.at, &queue.name, ClusterQueue { spec, ..Default::default() })
+        .from("/spec/resourceGroups/0", queue.at.set("gpus"))
+        .because("/spec/resourceGroups/0/coveredResources", "Everything that a pod of the queue may ask for: what is not covered makes a job inadmissible.");
+    if queue.gpus.is_none() {
+        return object;
     }
-    spec["namespaceSelector"] = json!({ "matchLabels": { "kubernetes.io/metadata.name": queue.namespace } });
-    spec["queueingStrategy"] = "BestEffortFIFO".into();
-    spec["preemption"] = json!({
-        "withinClusterQueue": match queue.preemption.as_str() { "never" => "Never", "lower_or_newer_equal" => "LowerOrNewerEqualPriority", _ => "LowerPriority" },
-        "reclaimWithinCohort": match queue.reclaim.as_str() { "never" => "Never", "lower_priority" => "LowerPriority", _ => "Any" },
-    });
-    spec["resourceGroups"] = json!([{ "coveredResources": names, "flavors": [{ "name": pool.name, "resources": resources }] }]);
-    input.maker.object(KUEUE, "ClusterQueue", None, &queue.name, &queue.at, "", json!({ "spec": spec })).from("/spec/resourceGroups/0", queue.at.set("gpus"))
+    object.because(
+        &format!("/spec/resourceGroups/0/flavors/{}/resources", pool.name),
+        format!("{quota} GPUs of {per_host} a host: that share of all else that a host has, so that GPUs run out first."),
+    )
 }
 
 /// The priority of a workload in its queue.
@@ -103,35 +135,31 @@ pub fn priority_name(priority: i64) -> String {
     if priority < 0 { format!("aic-m{}", -priority) } else { format!("aic-p{priority}") }
 }
 
-fn priorities(input: &Input) -> Vec<super::Document> {
+fn priorities(input: &Input) -> Vec<Document> {
     let d = input.design();
-    let mut out = Vec::new();
     let mut values: BTreeMap<i64, &At> = BTreeMap::new();
     for workload in d.workloads.iter().filter(|w| w.queue.is_some()) {
         values.entry(priority_of(d, workload)).or_insert(&workload.at);
     }
-    for (value, at) in values {
-        out.push(input.maker.object(
-            KUEUE,
-            "WorkloadPriorityClass",
-            None,
-            &priority_name(value),
-            at,
-            "",
-            json!({ "value": value, "description": format!("Priority {value}.") }),
-        ));
-    }
-    // kube-scheduler would take single pods out of a gang: these never preempt, Kueue preempts whole workloads.
+    let mut out: Vec<Document> = values
+        .into_iter()
+        .map(|(value, at)| {
+            let class = WorkloadPriorityClass { value, description: format!("Priority {value}."), ..Default::default() };
+            input.maker.cluster(at, &priority_name(value), class)
+        })
+        .collect();
     let class = |name: &str, value: i64, default: bool, description: &str, at: &At| {
-        input.maker.object(
-            "scheduling.k8s.io/v1",
-            "PriorityClass",
-            None,
-            name,
-            at,
-            "",
-            json!({ "value": value, "globalDefault": default, "preemptionPolicy": "Never", "description": description }),
-        )
+        let class = PriorityClass {
+            value: Some(int(value)),
+            global_default: Some(default),
+            preemption_policy: Some("Never".into()),
+            description: Some(description.to_owned()),
+            ..Default::default()
+        };
+        input
+            .maker
+            .cluster(at, name, class)
+            .because("/preemptionPolicy", "kube-scheduler would take single pods out of a gang; Kueue preempts whole workloads.")
     };
     out.push(class("aic-default", 0, true, "Pods that name no class.", &d.cluster.at));
     for (kind, value) in [("training", 1000), ("batch", 500), ("service", 2000)] {

@@ -1,0 +1,71 @@
+//! `workloads/<name>/`: JobSet, Deployment, Job, with their Service, ServiceAccount and PodDisruptionBudget.
+
+mod pod;
+mod serving;
+mod training;
+
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+
+use super::super::kinds::int;
+use super::super::{Artifacts, object::Document};
+use super::Input;
+use super::scheduling::{priority_name, priority_of};
+use crate::base::quantity::to_f64;
+use crate::design::Workload;
+use pod::Template;
+
+/// Lowers the folder.
+pub fn lower(input: &Input, artifacts: &mut Artifacts) {
+    let d = input.design();
+    for (id, workload) in d.workloads.iter().enumerate() {
+        let Some(pool_id) = d.pool_of(workload) else { continue };
+        let Some(shape) = input.compilation.nodes.pods[id].shapes.first() else { continue };
+        let template = Template { input, workload, pool_id, pool: &d.pools[pool_id], shape };
+        let dir = format!("kubernetes/workloads/{}", workload.name);
+        let account = ServiceAccount { automount_service_account_token: Some(false), ..Default::default() };
+        let account = input.maker.namespaced(&workload.at, &workload.namespace, &workload.name, account);
+        match workload.kind.as_str() {
+            "training" => artifacts.objects(format!("{dir}/jobset.yaml"), vec![training::jobset(&template), account]),
+            "batch" => artifacts.objects(format!("{dir}/job.yaml"), vec![job(&template), account]),
+            _ => {
+                let mut documents = vec![serving::deployment(&template)];
+                documents.extend(serving::service(input, workload));
+                documents.extend(serving::budget(input, workload));
+                documents.push(account);
+                artifacts.objects(format!("{dir}/deployment.yaml"), documents);
+            }
+        }
+    }
+}
+
+/// The labels by which Kueue takes a workload in.
+fn queued(input: &Input, workload: &Workload, document: Document) -> Document {
+    let d = input.design();
+    match workload.queue {
+        Some(queue) => {
+            document.label("kueue.x-k8s.io/queue-name", &d.queues[queue].name).label("kueue.x-k8s.io/priority-class", &priority_name(priority_of(d, workload)))
+        }
+        None => document,
+    }
+}
+
+fn job(template: &Template) -> Document {
+    let w = template.workload;
+    let mut pod = template.pod("batch", template.container("worker"));
+    pod.restart_policy = Some("Never".into());
+    let spec = JobSpec {
+        completions: Some(int(w.completions)),
+        parallelism: Some(int(w.parallelism)),
+        backoff_limit: Some(int(w.restarts)),
+        active_deadline_seconds: w.deadline.map(|d| to_f64(d.value).ceil() as i64),
+        template: template.with_metadata(None, pod),
+        ..Default::default()
+    };
+    let input = template.input;
+    let job = input.maker.namespaced(&w.at, &w.namespace, &w.name, Job { spec: Some(spec), ..Default::default() });
+    template
+        .explain(queued(input, w, job), "/spec/template")
+        .from("/spec/completions", w.at.set("completions"))
+        .from("/spec/parallelism", w.at.set("parallelism"))
+}

@@ -1,0 +1,292 @@
+//! The pod of a workload: what every controller's template has in common.
+
+use k8s_openapi::api::core::v1::{
+    Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource, HTTPGetAction, Lifecycle, LifecycleHandler, ObjectFieldSelector,
+    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext, SleepAction, Volume,
+    VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use num_traits::ToPrimitive as _;
+
+use super::super::super::kinds::{int, non_empty, quantities, strings, texts, tolerations};
+use super::super::super::object::Document;
+use super::Input;
+use crate::base::quantity::to_f64;
+use crate::design::{Pool, Workload};
+use crate::nodes::{PodShape, levels, pool_label, resources};
+
+/// The port on which the ranks of a training job meet.
+const RENDEZVOUS: i32 = 29500;
+
+/// What a pod of a workload is made of.
+pub struct Template<'a> {
+    pub input: &'a Input<'a>,
+    pub workload: &'a Workload,
+    pub pool_id: usize,
+    pub pool: &'a Pool,
+    pub shape: &'a PodShape,
+}
+
+fn variable(name: &str, value: impl Into<String>) -> EnvVar {
+    EnvVar { name: name.to_owned(), value: Some(value.into()), value_from: None }
+}
+
+impl Template<'_> {
+    fn rails(&self) -> usize {
+        if self.workload.rdma { self.shape.requests.keys().filter(|n| n.contains("/rail")).count() } else { 0 }
+    }
+
+    fn pins(&self) -> bool {
+        self.pool.cpu_manager == "static"
+    }
+
+    /// CPU limits only where the pool pins: elsewhere they would only throttle.
+    fn resources(&self) -> ResourceRequirements {
+        let requests = quantities(&self.shape.requests);
+        let limits = requests.iter().filter(|(n, _)| self.pins() || *n != "cpu").map(|(n, q)| (n.clone(), q.clone())).collect();
+        ResourceRequirements { requests: Some(requests), limits: Some(limits), ..Default::default() }
+    }
+
+    fn environment(&self) -> Vec<EnvVar> {
+        let w = self.workload;
+        let mut env = Vec::new();
+        if w.kind == "training" {
+            env.push(variable("PET_NNODES", w.nodes.to_string()));
+            env.push(variable("PET_NPROC_PER_NODE", w.gpus.max(1).to_string()));
+            env.push(variable("PET_MASTER_ADDR", format!("{0}-worker-0-0.{0}", w.name)));
+            env.push(variable("PET_MASTER_PORT", RENDEZVOUS.to_string()));
+            let rank = ObjectFieldSelector { field_path: "metadata.annotations['batch.kubernetes.io/job-completion-index']".into(), api_version: None };
+            let from = EnvVarSource { field_ref: Some(rank), ..Default::default() };
+            env.push(EnvVar { name: "PET_NODE_RANK".into(), value: None, value_from: Some(from) });
+        }
+        if let Some(p) = &w.parallel {
+            for (name, n) in [("TENSOR", p.tensor), ("PIPELINE", p.pipeline), ("DATA", p.data), ("CONTEXT", p.context), ("EXPERT", p.expert)] {
+                if n > 1 {
+                    env.push(variable(&format!("AIC_{name}_PARALLEL"), n.to_string()));
+                }
+            }
+        }
+        if let Some(c) = &w.checkpoint {
+            if let Some(mount) = w.mounts.iter().find(|m| m.volume == c.volume) {
+                env.push(variable("AIC_CHECKPOINT_DIR", mount.path.clone()));
+            }
+            env.push(variable("AIC_CHECKPOINT_SECONDS", to_f64(c.every.value).round().to_string()));
+            env.push(variable("AIC_CHECKPOINT_KEEP", c.keep.to_string()));
+        }
+        if self.rails() > 0 {
+            env.extend(self.nccl());
+        }
+        // What the design says wins.
+        for (name, value) in &w.env {
+            env.retain(|e| e.name != *name);
+            env.push(variable(name, value.clone()));
+        }
+        env
+    }
+
+    fn on_fabric(&self, mut is: impl FnMut(&crate::design::Fabric) -> bool) -> bool {
+        self.pool.rdma.iter().flat_map(|r| &r.fabrics).any(|f| is(&self.input.design().fabrics[*f]))
+    }
+
+    fn nccl(&self) -> Vec<EnvVar> {
+        let rail_only = self.on_fabric(|f| f.topology.shape == "rail_only");
+        let mut env = vec![
+            variable("NCCL_NET", "IB"),
+            variable("NCCL_CROSS_NIC", if rail_only { "0" } else { "2" }),
+            variable("NCCL_SOCKET_IFNAME", "=eth0"),
+            variable("GLOO_SOCKET_IFNAME", "eth0"),
+            variable("NCCL_DEBUG", "WARN"),
+        ];
+        if self.on_fabric(|f| f.kind == "roce") {
+            env.push(variable("NCCL_IB_ROCE_VERSION_NUM", "2"));
+            env.push(variable("NCCL_IB_ADDR_FAMILY", "AF_INET"));
+        }
+        env
+    }
+
+    /// The container of that name.
+    pub fn container(&self, name: &str) -> Container {
+        let w = self.workload;
+        let mut ports: Vec<ContainerPort> =
+            w.ports.iter().map(|p| ContainerPort { name: Some(p.name.clone()), container_port: int(p.number), ..Default::default() }).collect();
+        if w.kind == "training" {
+            ports.push(ContainerPort { name: Some("rendezvous".into()), container_port: RENDEZVOUS, ..Default::default() });
+        }
+        let health = w.ports.iter().find_map(|p| Some((p, p.health.as_ref()?)));
+        let probe = |period, timeout, failures| {
+            health.map(|(port, path)| Probe {
+                http_get: Some(HTTPGetAction { path: Some(path.clone()), port: IntOrString::String(port.name.clone()), ..Default::default() }),
+                period_seconds: Some(period),
+                timeout_seconds: timeout,
+                failure_threshold: Some(failures),
+                ..Default::default()
+            })
+        };
+        let sleep = LifecycleHandler { sleep: Some(SleepAction { seconds: 10 }), ..Default::default() };
+        Container {
+            name: name.to_owned(),
+            image: Some(w.image.clone()),
+            command: non_empty(w.command.clone()),
+            args: non_empty(w.args.clone()),
+            env: non_empty(self.environment()),
+            ports: non_empty(ports),
+            resources: Some(self.resources()),
+            startup_probe: probe(10, None, 60),
+            readiness_probe: probe(5, None, 3),
+            liveness_probe: probe(10, Some(5), 6),
+            lifecycle: (!w.ports.is_empty()).then_some(Lifecycle { pre_stop: Some(sleep), ..Default::default() }),
+            security_context: Some(SecurityContext {
+                allow_privilege_escalation: Some(false),
+                capabilities: Some(Capabilities { drop: Some(strings(["ALL"])), add: (self.rails() > 0).then(|| strings(["IPC_LOCK"])) }),
+                seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), localhost_profile: None }),
+                ..Default::default()
+            }),
+            volume_mounts: non_empty(self.mounts()),
+            ..Default::default()
+        }
+    }
+
+    fn hugepages(&self) -> Option<&str> {
+        self.shape.requests.keys().find_map(|n| n.strip_prefix("hugepages-"))
+    }
+
+    fn mounts(&self) -> Vec<VolumeMount> {
+        let mount = |name: &str, path: &str| VolumeMount { name: name.to_owned(), mount_path: path.to_owned(), ..Default::default() };
+        let d = self.input.design();
+        let mounts = self.workload.mounts.iter();
+        let mut out: Vec<VolumeMount> =
+            mounts.map(|m| VolumeMount { read_only: m.read_only.then_some(true), ..mount(&d.volumes[m.volume].name, &m.path) }).collect();
+        out.extend(self.hugepages().map(|_| mount("hugepages", "/dev/hugepages")));
+        out.extend(self.workload.shm.as_ref().map(|_| mount("shm", "/dev/shm")));
+        out
+    }
+
+    fn volumes(&self) -> Vec<Volume> {
+        let d = self.input.design();
+        let claim = |name: &str| Volume {
+            name: name.to_owned(),
+            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource { claim_name: name.to_owned(), read_only: None }),
+            ..Default::default()
+        };
+        let memory = |name: &str, medium: String, limit: Option<String>| Volume {
+            name: name.to_owned(),
+            empty_dir: Some(EmptyDirVolumeSource { medium: Some(medium), size_limit: limit.map(Quantity) }),
+            ..Default::default()
+        };
+        let mut out: Vec<Volume> = self.workload.mounts.iter().map(|m| claim(&d.volumes[m.volume].name)).collect();
+        out.extend(self.hugepages().map(|size| memory("hugepages", format!("HugePages-{size}"), None)));
+        out.extend(self.workload.shm.as_ref().map(|shm| memory("shm", "Memory".into(), Some(resources::format_bytes(shm.whole())))));
+        out
+    }
+
+    /// The pod with its one container. A GPU pool's RuntimeClass brings its selector and toleration.
+    pub fn pod(&self, class: &str, container: Container) -> PodSpec {
+        let gpu = self.pool.gpu.is_some();
+        let own = tolerations(&self.input.compilation.nodes.taints[self.pool_id]);
+        PodSpec {
+            runtime_class_name: gpu.then(|| format!("nvidia-{}", self.pool.name)),
+            node_selector: (!gpu).then(|| texts([(pool_label(self.input.design(), self.pool), &self.pool.name)])),
+            tolerations: non_empty(own).filter(|_| !gpu),
+            priority_class_name: Some(format!("aic-{class}")),
+            service_account_name: Some(self.workload.name.clone()),
+            automount_service_account_token: Some(false),
+            termination_grace_period_seconds: Some(self.grace()),
+            containers: vec![container],
+            volumes: non_empty(self.volumes()),
+            ..Default::default()
+        }
+    }
+
+    /// What writing a checkpoint takes, in whole seconds.
+    fn checkpoint_seconds(&self) -> Option<i64> {
+        let d = self.input.design();
+        let checkpoint = self.workload.checkpoint.as_ref()?;
+        let rate = crate::topology::storage::figures(d, &d.storages[d.volumes[checkpoint.volume].storage]).write?;
+        (checkpoint.size.value / rate).ceil().to_integer().to_i64()
+    }
+
+    /// The larger of 30 s and what writing a checkpoint takes.
+    fn grace(&self) -> i64 {
+        match &self.workload.grace {
+            Some(grace) => to_f64(grace.value).ceil() as i64,
+            None => self.checkpoint_seconds().unwrap_or(0).max(30),
+        }
+    }
+
+    /// The pod with its labels, its place in the topology and its networks.
+    pub fn with_metadata(&self, component: Option<&str>, pod: PodSpec) -> PodTemplateSpec {
+        let mut labels = texts([("app.kubernetes.io/name", self.workload.name.as_str()), ("app.kubernetes.io/managed-by", "aic")]);
+        labels.extend(component.map(|c| ("app.kubernetes.io/component".to_owned(), c.to_owned())));
+        let domain = &self.input.design().cluster.label_domain;
+        let mut annotations = texts([(format!("{domain}/source"), &self.workload.at.source)]);
+        let place = &self.workload.place;
+        let key = |level: &String| levels::key(self.input.design(), level);
+        if self.workload.queue.is_some() {
+            annotations.extend(match (&place.within, &place.prefer, place.slice) {
+                (Some(level), _, Some(slice)) => {
+                    texts([("kueue.x-k8s.io/podset-slice-required-topology", key(level)), ("kueue.x-k8s.io/podset-slice-size", slice.to_string())])
+                }
+                (Some(level), _, None) => texts([("kueue.x-k8s.io/podset-required-topology", key(level))]),
+                (None, Some(level), _) => texts([("kueue.x-k8s.io/podset-preferred-topology", key(level))]),
+                _ => texts::<String, String>([]),
+            });
+        }
+        let rails = self.rails();
+        if rails > 0 {
+            annotations.insert("k8s.v1.cni.cncf.io/networks".into(), (0..rails).map(|i| format!("default/rail{i}")).collect::<Vec<_>>().join(", "));
+        }
+        PodTemplateSpec { metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..Default::default() }), spec: Some(pod) }
+    }
+
+    /// The reasons for the fields of the template at a pointer, and the lines that its user wrote.
+    pub fn explain(&self, mut document: Document, template: &str) -> Document {
+        let w = self.workload;
+        let container = format!("{template}/spec/containers/0");
+        document = document
+            .from(&format!("{container}/image"), w.at.set("image"))
+            .from(&format!("{container}/resources/requests/memory"), w.at.set("memory"))
+            .from(&format!("{container}/resources/requests/cpu"), w.at.set("cpu"));
+        let mut because = |pointer: String, reason: String| {
+            document.reasons.push((pointer, reason));
+        };
+        if self.rails() > 0 {
+            because(format!("{template}/metadata/annotations/k8s.v1.cni.cncf.io~1networks"), "net1, net2 … in this order: rail i is net(i+1).".into());
+        }
+        if self.pool.gpu.is_some() {
+            because(format!("{template}/spec/runtimeClassName"), "Brings the pool's node selector and toleration.".into());
+        }
+        if let Some(seconds) = self.checkpoint_seconds() {
+            because(format!("{template}/spec/terminationGracePeriodSeconds"), format!("A checkpoint takes {seconds} s to write (storage/plan.md)."));
+        }
+        if w.kind == "training" && w.env.iter().all(|(n, _)| n != "PET_NNODES") {
+            because(format!("{container}/env/PET_NNODES"), "torchrun takes each option from PET_<OPTION>, so the command stays as designed.".into());
+        }
+        if self.rails() > 0 && w.env.iter().all(|(n, _)| n != "NCCL_NET" && n != "NCCL_CROSS_NIC") {
+            let reason = "Without an RDMA device NCCL stops instead of falling back to TCP in silence.\nNo NCCL_IB_HCA: the pod sees its virtual functions only, under other names than the host's.";
+            because(format!("{container}/env/NCCL_NET"), reason.into());
+            let rail_only = self.on_fabric(|f| f.topology.shape == "rail_only");
+            let reason = if rail_only { "Rails do not meet: traffic stays on its own." } else { "The rails meet above the leaves." };
+            because(format!("{container}/env/NCCL_CROSS_NIC"), reason.into());
+        }
+        if self.pins() {
+            because(format!("{container}/resources"), "Requests equal limits (Guaranteed): the pool's static CPU manager pins whole CPUs.".into());
+        } else {
+            because(format!("{container}/resources"), "No CPU limit: the pool does not pin, and a limit would only throttle.".into());
+        }
+        if w.ports.iter().any(|p| p.health.is_some()) {
+            because(format!("{container}/startupProbe"), "Loading a model takes minutes: ten of them before the liveness probe counts.".into());
+        }
+        if !w.ports.is_empty() {
+            because(format!("{container}/lifecycle"), "Out of the endpoints before it stops answering.".into());
+        }
+        if self.rails() > 0 {
+            because(format!("{container}/securityContext/capabilities/add"), "RDMA registers memory with the adapter.".into());
+        }
+        if w.shm.is_some() {
+            because(format!("{template}/spec/volumes/shm"), "Counts against the container's memory.".into());
+        }
+        document
+    }
+}
