@@ -48,14 +48,59 @@ fn examples_build_to_the_committed_bundles() {
     }
 }
 
+type Files = BTreeMap<String, String>;
+
+fn bundle(c: &Compilation) -> Files {
+    assert_eq!(problems(c), Vec::<String>::new());
+    aic::bundle::render(&aic::lower::lower(c).unwrap(), &c.sources)
+}
+
+/// The sources of an example, as they would lie in another folder.
+fn sources(example: &str) -> Files {
+    let dir = root().join("examples").join(example);
+    let read = |name: &str| Some((name.to_owned(), std::fs::read_to_string(dir.join(name)).ok()?));
+    ["cluster.aic", "hardware.aic", "aic.toml"].into_iter().filter_map(read).collect()
+}
+
+fn build(sources: &Files) -> Files {
+    bundle(&aic::compile(sources, "cluster.aic", Options::default()))
+}
+
+fn changed<'a>(old: &'a Files, new: &Files) -> Vec<&'a str> {
+    old.iter().filter(|(path, text)| new.get(*path).is_some_and(|t| t != *text)).map(|(path, _)| path.as_str()).collect()
+}
+
 #[test]
-fn a_build_is_the_same_twice() {
+fn a_build_is_the_same_twice_and_in_another_folder() {
     let dir = root().join("examples/atlas");
-    let render = || {
-        let c = compile(&dir, "cluster.aic");
-        aic::bundle::render(&aic::lower::lower(&c).unwrap(), &c.sources)
-    };
-    assert_eq!(render(), render());
+    let once = bundle(&compile(&dir, "cluster.aic"));
+    assert!(once == bundle(&compile(&dir, "cluster.aic")));
+    assert!(once == build(&sources("atlas")), "a build depends on the folder");
+}
+
+#[test]
+fn a_comment_changes_no_manifest() {
+    let old = sources("atlas");
+    let mut new = old.clone();
+    let text = &new["cluster.aic"];
+    let commented = format!("// a line more\n{}", text.replacen("\nworkload ", "\n// said by the way\n\nworkload ", 1));
+    new.insert("cluster.aic".to_owned(), commented);
+    let (old, new) = (build(&old), build(&new));
+    assert_eq!(changed(&old, &new), ["aic.map.json"]);
+}
+
+#[test]
+fn a_workload_takes_its_files_and_no_others_with_it() {
+    let old = sources("atlas");
+    let mut new = old.clone();
+    let text = &new["cluster.aic"];
+    let start = text.find("workload chat").unwrap();
+    let end = start + text[start..].find("\n}\n").unwrap() + 3;
+    new.insert("cluster.aic".to_owned(), format!("{}{}", &text[..start], &text[end..]));
+    let (old, new) = (build(&old), build(&new));
+    let gone: Vec<&str> = old.keys().filter(|p| !new.contains_key(*p)).map(String::as_str).collect();
+    insta::assert_debug_snapshot!((gone, changed(&old, &new)));
+    assert!(new.keys().all(|p| old.contains_key(p)));
 }
 
 #[test]

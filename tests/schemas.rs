@@ -201,8 +201,7 @@ fn kubelet_configurations_have_fields_and_types_of_the_kubelet() {
     let Some(shared) = schemas() else { return };
     let text = std::fs::read_to_string(shared.join("facts/kubelet-config.json")).unwrap();
     let table: Value = serde_json::from_str(&text).unwrap();
-    let types: BTreeMap<&str, &str> =
-        table["fields"].as_array().unwrap().iter().map(|f| (f["name"].as_str().unwrap(), f["type"].as_str().unwrap())).collect();
+    let types: BTreeMap<&str, &str> = table["fields"].as_array().unwrap().iter().map(|f| (f["name"].as_str().unwrap(), f["type"].as_str().unwrap())).collect();
     let duration = |text: &str| text.ends_with(['s', 'm', 'h']) && text.starts_with(|c: char| c.is_ascii_digit());
     let fits = |ty: &str, value: &Value| match ty.split([' ', '(']).next().unwrap_or("") {
         "bool" => value.is_boolean(),

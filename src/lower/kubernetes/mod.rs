@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::Namespace;
 
-use super::kinds::{Kustomization, texts};
+use super::kinds::Kustomization;
 use super::object::{Document, Maker};
 use super::{Artifacts, Content};
 use crate::Compilation;
@@ -110,33 +110,41 @@ pub fn lower(compilation: &Compilation, artifacts: &mut Artifacts) {
     kustomizations(artifacts);
 }
 
+/// The file of a namespace in a folder; kustomize's own name is taken.
+pub fn namespace_file(folder: &str, namespace: &str) -> String {
+    format!("kubernetes/{folder}/{}{namespace}.yaml", if namespace == "kustomization" { "namespace-" } else { "" })
+}
+
+/// A file a namespace, so that it goes with what is in it.
 fn namespaces(input: &Input, artifacts: &mut Artifacts) {
     let d = input.design();
-    let mut seen = BTreeSet::new();
-    let mut operators = Vec::new();
+    let mut seen = BTreeSet::from(["kube-system"]);
     for (chart, source) in charts(input.compilation) {
-        if chart.namespace == "kube-system" || !seen.insert(chart.namespace) {
+        if !seen.insert(chart.namespace) {
             continue;
         }
         let mut document = input.maker.cluster(&d.cluster.at, chart.namespace, Namespace::default());
         document.source.clone_from(&source);
-        document.value["metadata"]["annotations"] = serde_json::to_value(texts([(format!("{}/source", d.cluster.label_domain), source)])).unwrap_or_default();
-        document = document.label("pod-security.kubernetes.io/enforce", "privileged");
-        if chart.namespace == "topolvm-system" {
-            document = document.label("topolvm.io/webhook", "ignore");
+        document.value["metadata"]["annotations"] = serde_json::json!({ format!("{}/source", d.cluster.label_domain): source });
+        document = document.label(POD_SECURITY, "privileged");
+        if chart.namespace == versions::TOPOLVM.namespace {
+            document =
+                document.label("topolvm.io/webhook", "ignore").because("/metadata/labels/topolvm.io~1webhook", "Its own webhook must not wait for itself.");
         }
-        operators.push(document);
+        artifacts.objects(namespace_file("namespaces", chart.namespace), vec![document]);
     }
-    artifacts.objects("kubernetes/namespaces/operators.yaml", operators);
-    let workloads = workload_namespaces(input)
-        .into_iter()
-        .map(|(name, origin)| {
-            let level = if origin.0 { "privileged" } else { d.cluster.pod_security.as_str() };
-            input.maker.cluster(namespace_at(input, origin), &name, Namespace::default()).label("pod-security.kubernetes.io/enforce", level)
-        })
-        .collect();
-    artifacts.objects("kubernetes/namespaces/workloads.yaml", workloads);
+    for (name, origin) in workload_namespaces(input).into_iter().filter(|(name, _)| !seen.contains(name.as_str())) {
+        let level = if origin.0 { "privileged" } else { d.cluster.pod_security.as_str() };
+        let mut namespace = input.maker.cluster(namespace_at(input, origin), &name, Namespace::default()).label(POD_SECURITY, level);
+        if origin.0 {
+            let reason = "Pods with RDMA need IPC_LOCK, which Pod Security's baseline forbids.";
+            namespace = namespace.because("/metadata/labels/pod-security.kubernetes.io~1enforce", reason);
+        }
+        artifacts.objects(namespace_file("namespaces", &name), vec![namespace]);
+    }
 }
+
+const POD_SECURITY: &str = "pod-security.kubernetes.io/enforce";
 
 /// A `kustomization.yaml` in each folder; nodes/ stands outside the root, since a Node that is applied before its host joins loses its taints.
 fn kustomizations(artifacts: &mut Artifacts) {

@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::super::kinds::cilium::{CiliumNetworkPolicy, CiliumNetworkPolicySpec, Egress, Port, Ports};
 use super::super::kinds::{int, labelled, non_empty, strings};
 use super::super::{Artifacts, object::Document};
-use super::{Input, namespace_at, workload_namespaces};
+use super::{Input, namespace_at, namespace_file, workload_namespaces};
 use crate::design::Workload;
 use crate::nodes::resources::format_bytes;
 
@@ -23,17 +23,15 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// Lowers the folder.
 pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     let d = input.design();
-    let mut quotas = Vec::new();
     for (namespace, origin) in workload_namespaces(input) {
         let mut policies = basic_policies(input, &namespace, origin);
         for workload in d.workloads.iter().filter(|w| w.namespace == namespace && !w.ports.is_empty()) {
             policies.push(ports_policy(input, workload));
         }
-        artifacts.objects(format!("kubernetes/policy/{namespace}.yaml"), policies);
-        quotas.push(quota(input, &namespace, origin));
+        policies.push(quota(input, &namespace, origin));
+        policies.extend(d.queues.iter().filter(|q| q.namespace == namespace).flat_map(|queue| rights(input, queue)));
+        artifacts.objects(namespace_file("policy", &namespace), policies);
     }
-    artifacts.objects("kubernetes/policy/quotas.yaml", quotas);
-    artifacts.objects("kubernetes/policy/rbac.yaml", input.design().queues.iter().flat_map(|queue| rights(input, queue)).collect());
 }
 
 fn tcp(port: IntOrString) -> NetworkPolicyPort {

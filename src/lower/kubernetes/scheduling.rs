@@ -148,7 +148,7 @@ fn priorities(input: &Input) -> Vec<Document> {
             input.maker.cluster(at, &priority_name(value), class)
         })
         .collect();
-    let class = |name: &str, value: i64, default: bool, description: &str, at: &At| {
+    let class = |name: &str, value: i64, default: bool, description: &str| {
         let class = PriorityClass {
             value: Some(int(value)),
             global_default: Some(default),
@@ -158,14 +158,13 @@ fn priorities(input: &Input) -> Vec<Document> {
         };
         input
             .maker
-            .cluster(at, name, class)
+            .cluster(&d.cluster.at, name, class)
             .because("/preemptionPolicy", "kube-scheduler would take single pods out of a gang; Kueue preempts whole workloads.")
     };
-    out.push(class("aic-default", 0, true, "Pods that name no class.", &d.cluster.at));
+    out.push(class("aic-default", 0, true, "Pods that name no class."));
     for (kind, value) in [("training", 1000), ("batch", 500), ("service", 2000)] {
-        let user = d.workloads.iter().find(|w| w.kind == kind || kind == "service" && w.kind == "inference");
-        if let Some(workload) = user {
-            out.push(class(&format!("aic-{kind}"), value, false, &format!("Pods of {kind} workloads."), &workload.at));
+        if d.workloads.iter().any(|w| w.kind == kind || kind == "service" && w.kind == "inference") {
+            out.push(class(&format!("aic-{kind}"), value, false, &format!("Pods of {kind} workloads.")));
         }
     }
     out
