@@ -1,5 +1,7 @@
 //! RDMA: the silent fall to TCP, ports that are not there.
 
+use std::collections::HashSet;
+
 use super::Context;
 use crate::base::{Diagnostic, Report};
 
@@ -37,8 +39,8 @@ pub fn unattached(cx: &Context, report: &mut Report) {
         let Some(rdma) = &pool.rdma else { continue };
         for fabric_id in &rdma.fabrics {
             let fabric = &cx.design.fabrics[*fabric_id];
-            let missing: Vec<&str> =
-                pool.hosts.iter().filter(|h| !fabric.attach.iter().any(|p| p.host as usize == **h)).map(|h| cx.host(*h).name.as_str()).collect();
+            let attached: HashSet<u32> = fabric.attach.iter().map(|p| p.host).collect();
+            let missing: Vec<&str> = pool.hosts.iter().filter(|h| !attached.contains(&(**h as u32))).map(|h| cx.host(*h).name.as_str()).collect();
             if let Some(first) = missing.first() {
                 let more = if missing.len() > 1 { format!(" (and {} more)", missing.len() - 1) } else { String::new() };
                 report.push(

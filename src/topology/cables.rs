@@ -16,7 +16,8 @@ const DAC_REACH: u32 = 300;
 
 /// Sets medium, length and cable number of every link.
 pub fn measure(design: &Design, topology: &mut Topology) {
-    let lengths: Vec<f64> = topology.links.iter().map(|link| distance(design, topology, link)).collect();
+    let slack: Vec<f64> = design.fabrics.iter().map(|f| crate::base::quantity::to_f64(f.slack.value) * 100.0).collect();
+    let lengths: Vec<f64> = topology.links.iter().map(|link| distance(design, topology, link, slack[link.fabric as usize])).collect();
     let media = choose(design, topology, &lengths);
     for (link, (medium, centimetres)) in topology.links.iter_mut().zip(media) {
         link.medium = medium;
@@ -34,8 +35,8 @@ pub fn place(design: &Design, topology: &Topology, end: End) -> (Option<usize>, 
     }
 }
 
-fn distance(design: &Design, topology: &Topology, link: &LinkPlan) -> f64 {
-    let slack = crate::base::quantity::to_f64(design.fabrics[link.fabric as usize].slack.value) * 100.0;
+/// Centimetres from end to end, with the slack of the fabric.
+fn distance(design: &Design, topology: &Topology, link: &LinkPlan, slack: f64) -> f64 {
     let ((Some(rack_a), unit_a), (Some(rack_b), unit_b)) = (place(design, topology, link.a), place(design, topology, link.b)) else {
         return slack;
     };
@@ -52,61 +53,75 @@ fn distance(design: &Design, topology: &Topology, link: &LinkPlan) -> f64 {
 type CageId = (u32, u16);
 
 /// The physical cage at an end: links that share one are one cable or one splitter.
-fn cage_of(end: End) -> Option<(u32, u16)> {
+fn cage_of(end: End) -> Option<CageId> {
     if let End::Switch(id, slot) = end { Some((id, slot.cage)) } else { None }
 }
 
-fn choose(design: &Design, topology: &Topology, lengths: &[f64]) -> Vec<(&'static str, u32)> {
-    // The longest link of each cage: a splitter or a twin-port cable is copper only if all of it is in reach.
-    let mut longest: HashMap<(u32, u16), f64> = HashMap::new();
-    let mut partners: HashMap<CageId, Vec<Option<CageId>>> = HashMap::new();
+/// What is known of a cage once all links are.
+#[derive(Clone, Copy, Default)]
+struct Cage {
+    /// The longest of its links: a splitter or a twin-port cable is copper only if all of it is in reach.
+    longest: f64,
+    /// The cage at the other end, of the first link; and whether it is that of all.
+    partner: Option<Option<CageId>>,
+    mixed: bool,
+}
+
+fn cages(topology: &Topology, lengths: &[f64]) -> Vec<Vec<Cage>> {
+    let mut out: Vec<Vec<Cage>> = topology.switches.iter().map(|s| vec![Cage::default(); s.ports.cages.len()]).collect();
     for (link, length) in topology.links.iter().zip(lengths) {
         for (end, other) in [(link.a, link.b), (link.b, link.a)] {
-            if let Some(cage) = cage_of(end) {
-                let entry = longest.entry(cage).or_insert(0.0);
-                *entry = entry.max(*length);
-                partners.entry(cage).or_default().push(cage_of(other));
+            if let Some((switch, cage)) = cage_of(end) {
+                let cage = &mut out[switch as usize][cage as usize];
+                cage.longest = cage.longest.max(*length);
+                cage.mixed |= *cage.partner.get_or_insert(cage_of(other)) != cage_of(other);
             }
         }
     }
+    out
+}
+
+fn choose(design: &Design, topology: &Topology, lengths: &[f64]) -> Vec<(&'static str, u32)> {
+    let known = cages(topology, lengths);
+    let gigabit = Rational::from_integer(1_250_000_000);
     topology
         .links
         .iter()
         .zip(lengths)
         .map(|(link, length)| {
             let fabric = &design.fabrics[link.fabric as usize];
-            let gigabit = link.rate <= Rational::from_integer(1_250_000_000);
-            if gigabit {
+            if link.rate <= gigabit {
                 return ("copper", round_up(*length, 100));
             }
-            let cages: Vec<(u32, u16)> = [link.a, link.b].into_iter().filter_map(cage_of).collect();
-            let whole = cages.iter().filter_map(|c| longest.get(c)).fold(*length, |a, b| a.max(*b));
-            let product = dac_for(&design.cables, link, topology);
-            let same_cages = cages.iter().all(|cage| {
-                let shared = links_of_cage(topology, *cage);
-                shared <= 1 || is_split(topology, *cage, link) || partners[cage].iter().all(|p| *p == partners[cage][0])
-            });
+            let fibre = || {
+                let medium = if fabric.prefer.iter().any(|m| m == "fibre") || fabric.prefer.iter().all(|m| m != "aoc") { "fibre" } else { "aoc" };
+                (medium, round_up(*length, 100))
+            };
+            if fabric.prefer.iter().all(|m| m != "dac") {
+                return fibre();
+            }
+            let ends = || [link.a, link.b].into_iter().filter_map(cage_of);
+            let info = |(switch, cage): CageId| &known[switch as usize][cage as usize];
+            let whole = ends().map(|c| info(c).longest).fold(*length, f64::max);
             // A host's cage may hold two rails that end on two leaves: then no twin-port copper fits.
             let host_twin =
                 matches!(link.a, End::Host(port) if design.hosts[port.host as usize].system.cages.iter().any(|c| c.links > 1 && c.nics.contains(&port.device)));
-            let wants = |medium: &str| fabric.prefer.iter().any(|m| m == medium);
-            let copper = match &product {
-                Some(cable) => {
-                    let lengths: Vec<u32> = cable.lengths.iter().map(centimetres).collect();
-                    let reach = cable.reach.as_ref().map_or(DAC_REACH, centimetres);
-                    let needed = round_up(whole, 50);
-                    let fitting = if lengths.len() > 1 { lengths.into_iter().filter(|l| f64::from(*l) >= whole).min() } else { Some(needed) };
-                    fitting.filter(|l| *l <= reach)
-                }
-                None => Some(round_up(whole, 50)).filter(|l| *l <= DAC_REACH),
-            };
-            match copper {
-                Some(length) if wants("dac") && same_cages && !host_twin => ("dac", length),
-                _ if wants("fibre") || !wants("aoc") => ("fibre", round_up(*length, 100)),
-                _ => ("aoc", round_up(*length, 100)),
+            let fits = !host_twin && ends().all(|cage| links_of_cage(topology, cage) <= 1 || !info(cage).mixed || is_split(topology, cage, link));
+            match copper(design, topology, link, whole).filter(|_| fits) {
+                Some(length) => ("dac", length),
+                None => fibre(),
             }
         })
         .collect()
+}
+
+/// The copper cable for a way of so many centimetres, if one reaches.
+fn copper(design: &Design, topology: &Topology, link: &LinkPlan, whole: f64) -> Option<u32> {
+    let needed = round_up(whole, 50);
+    let Some(cable) = dac_for(&design.cables, link, topology) else { return Some(needed).filter(|l| *l <= DAC_REACH) };
+    let reach = cable.reach.as_ref().map_or(DAC_REACH, centimetres);
+    let fitting = if cable.lengths.len() > 1 { cable.lengths.iter().map(centimetres).filter(|l| f64::from(*l) >= whole).min() } else { Some(needed) };
+    fitting.filter(|l| *l <= reach)
 }
 
 fn links_of_cage(topology: &Topology, (id, cage): (u32, u16)) -> i64 {

@@ -784,12 +784,17 @@ fn spread<'b>(owners: &[(u32, Vec<&'b Attached>)], leaves: i64, group: i64) -> V
 /// Cages that a leaf needs for what is attached and the uplinks it then takes; the rate that it cannot run otherwise.
 fn cages_used(list: &[&Attached], leaf: &SwitchModel, trunk: Rational, ratio: Rational, extra: i64) -> Result<i64, Rational> {
     let trunk_group = ports::best_group(leaf, trunk);
-    let (mut cages, mut width) = (0, Rational::from_integer(0));
-    let mut by_rate: BTreeMap<Rational, i64> = BTreeMap::new();
+    // Counted before anything is added up: a leaf has a few rates and many ports, and this runs for every number of leaves that is tried.
+    let mut by_rate: Vec<(Rational, i64)> = Vec::new();
     for a in list {
-        *by_rate.entry(a.rate).or_default() += 1;
-        width += a.rate;
+        match by_rate.iter_mut().find(|(rate, _)| *rate == a.rate) {
+            Some((_, n)) => *n += 1,
+            None => by_rate.push((a.rate, 1)),
+        }
     }
+    by_rate.sort_unstable();
+    let mut cages = 0;
+    let width: Rational = by_rate.iter().map(|(rate, n)| *rate * Rational::from_integer((*n).into())).fold(Rational::from_integer(0), |a, b| a + b);
     for (rate, n) in by_rate {
         let group = ports::best_group(leaf, rate).ok_or(rate)?;
         let mode = ports::mode(leaf, group, rate).ok_or(rate)?;
