@@ -1,54 +1,116 @@
-//! Check, plan and lower at three sizes. `cargo bench`; machines are noisy, so compare ratios within a run.
+//! Parse, check, plan, lower and write at three sizes. `cargo bench`; machines are noisy, so compare ratios within a run.
+#![allow(clippy::disallowed_methods, reason = "writing is measured")]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use aic::Compilation;
 use aic::lang::Options;
 
 fn main() {
     divan::main();
 }
 
-/// Hosts in racks of four under units of 32, with rail-optimised InfiniBand and an Ethernet pair for the rest.
+/// The sizes: a small cluster, a middle one, 100,000 GPUs.
+const HOSTS: [usize; 3] = [32, 1000, 12_500];
+
+/// Hosts in racks of four, rails 0–3 on one InfiniBand tree and 4–7 on another, an Ethernet fabric for the rest, a control plane, a queue and a job.
 fn design(hosts: usize) -> BTreeMap<String, String> {
     let racks = hosts / 4;
     let shape = if hosts > 256 { "fat_tree { tiers = 3, unit = 32, rails = true }" } else { "rail_optimized { unit = 32 }" };
     let text = format!(
-        "use std.{{dgx_h100, cpu_1u, qm9700}}\n\
-         @allow(AIC1401, \"a benchmark\")\n\
-         cluster bench {{ kubernetes = \"1.36\", distribution = k3s }}\n\
-         rack gpu[{racks}] {{ height = 48U, power = 44kW, host h100[4] : dgx_h100 }}\n\
-         rack net[{}] {{ height = 60U }}\n\
-         fabric compute : infiniband {{ attach = gpu.h100.rail, topology : {shape}, leaf = qm9700, spine = qm9700, core = qm9700, racks = net }}\n\
-         pool training {{ hosts = gpu.h100, gpu {{ driver = \"580\" }}, rdma : sriov {{ fabric = compute }} }}\n\
-         queue q {{ pool = training, gpus = {} }}\n",
-        racks.max(4),
-        hosts * 8,
+        r#"use std.{{dgx_h100, management_server, qm9700, sn5610}}
+{allowed}
+cluster bench {{
+  kubernetes = "1.36"
+  distribution = kubeadm
+  pods     {{ cni = cilium, network = inband, cidr = 10.128.0.0/9, host_prefix = 25, mtu = 8950 }}
+  services {{ cidr = 10.96.0.0/16 }}
+}}
+rack hall[{racks}] {{ height = 48U, power = 44kW, host h100[4] : dgx_h100 }}
+rack core[{switch_racks}] {{
+  height = 60U
+  power  = 80kW
+  if index < 3 {{ host cp : management_server }}
+}}
+fabric left   : infiniband {{ attach = hall.h100.rail[0..4], topology : {shape}, leaf = qm9700, spine = qm9700, core = qm9700, racks = core }}
+fabric right  : infiniband {{ attach = hall.h100.rail[4..8], topology : {shape}, leaf = qm9700, spine = qm9700, core = qm9700, racks = core }}
+fabric inband : ethernet   {{ attach = [hall.h100.storage.port[0], core.cp.data], topology : {ethernet}, leaf = sn5610, spine = sn5610, core = sn5610, oversubscription = 3:1, mtu = 9000, racks = core }}
+network inband  {{ fabric = inband, cidr = 10.0.0.0/17, reserved = 10.0.0.1..=10.0.0.31 }}
+network rail[8] {{ fabric = if index < 4 then left else right, rail = index, cidr = subnet(172.16.0.0/14, 18, index) }}
+control_plane {{ hosts = core.cp, endpoint = 10.0.0.10 }}
+pool training {{ hosts = hall.h100, gpu {{ driver = "580" }}, rdma : sriov {{ fabric = [left, right] }} }}
+queue q {{ pool = training, gpus = {gpus} }}
+workload job : training {{ queue = q, image = "registry.example.com/job:1", nodes = 32, gpus = 8, cpu = 64, memory = 512GiB }}
+"#,
+        allowed = if hosts > 5000 { "@allow(AIC1401, \"a benchmark\")" } else { "" },
+        ethernet = if hosts > 256 { "fat_tree { tiers = 3 }" } else { "leaf_spine" },
+        switch_racks = racks.div_ceil(4).max(8),
+        gpus = hosts * 8,
     );
     BTreeMap::from([("cluster.aic".to_owned(), text)])
 }
 
-#[divan::bench(args = [32, 256, 1000, 12_500], sample_count = 5)]
-fn check(bencher: divan::Bencher, hosts: usize) {
-    let project = design(hosts);
-    bencher.bench(|| {
-        let compilation = aic::compile(&project, "cluster.aic", Options::default());
-        assert!(!compilation.has_errors());
-        compilation
-    });
+fn compile(hosts: usize) -> Compilation {
+    let compilation = aic::compile(&design(hosts), "cluster.aic", Options::default());
+    let errors: Vec<String> =
+        compilation.diagnostics.iter().filter(|d| d.severity == aic::base::Severity::Error).map(|d| format!("{} {}", d.code, d.message)).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    compilation
 }
 
-#[divan::bench(args = [32, 256, 1000, 12_500], sample_count = 5)]
+#[divan::bench(args = HOSTS)]
+fn parse(bencher: divan::Bencher, hosts: usize) {
+    let text = design(hosts).remove("cluster.aic").unwrap_or_default();
+    bencher.bench(|| aic::syntax::parse(aic::base::FileId::default(), &text));
+}
+
+#[divan::bench(args = HOSTS, sample_count = 5)]
+fn check(bencher: divan::Bencher, hosts: usize) {
+    bencher.bench(|| compile(hosts));
+}
+
+#[divan::bench(args = HOSTS, sample_count = 5)]
 fn plan(bencher: divan::Bencher, hosts: usize) {
-    let compilation = aic::compile(&design(hosts), "cluster.aic", Options::default());
+    let compilation = compile(hosts);
     bencher.bench_local(|| aic::lower::plan::text(&compilation));
 }
 
-#[divan::bench]
-fn lower_atlas(bencher: divan::Bencher) {
-    let project = BTreeMap::from([
-        ("cluster.aic".to_owned(), include_str!("../examples/atlas/cluster.aic").to_owned()),
-        ("hardware.aic".to_owned(), include_str!("../examples/atlas/hardware.aic").to_owned()),
-    ]);
-    let compilation = aic::compile(&project, "cluster.aic", Options::default());
-    bencher.bench_local(|| aic::bundle::render(&aic::lower::lower(&compilation).unwrap(), &compilation.sources));
+#[divan::bench(args = HOSTS, sample_count = 5)]
+fn lower(bencher: divan::Bencher, hosts: usize) {
+    let compilation = compile(hosts);
+    bencher.bench_local(|| aic::lower::lower(&compilation));
+}
+
+#[divan::bench(args = HOSTS, sample_count = 5)]
+fn render(bencher: divan::Bencher, hosts: usize) {
+    let compilation = compile(hosts);
+    let artifacts = aic::lower::lower(&compilation).unwrap_or_default();
+    bencher.bench_local(|| aic::bundle::render(&artifacts, &compilation.sources));
+}
+
+fn files(hosts: usize) -> BTreeMap<String, String> {
+    let compilation = compile(hosts);
+    aic::bundle::render(&aic::lower::lower(&compilation).unwrap_or_default(), &compilation.sources)
+}
+
+#[divan::bench(args = HOSTS, sample_count = 5)]
+fn write(bencher: divan::Bencher, hosts: usize) {
+    let files = files(hosts);
+    bencher
+        .with_inputs(|| tempfile::tempdir().expect("a folder"))
+        .bench_local_values(|dir| aic::bundle::write(&dir.path().join("build"), &files).map(|_| dir));
+}
+
+/// The same bytes to the same files, and nothing else: what writing is held against.
+#[divan::bench(args = HOSTS, sample_count = 5)]
+fn write_raw(bencher: divan::Bencher, hosts: usize) {
+    let files = files(hosts);
+    bencher.with_inputs(|| tempfile::tempdir().expect("a folder")).bench_local_values(|dir| {
+        for (path, text) in &files {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).and_then(|()| std::fs::write(path, text)).expect("written");
+        }
+        dir
+    });
 }
