@@ -85,21 +85,20 @@ fn lower(bencher: divan::Bencher, hosts: usize) {
 #[divan::bench(args = HOSTS, sample_count = 5)]
 fn render(bencher: divan::Bencher, hosts: usize) {
     let compilation = compile(hosts);
-    let artifacts = aic::lower::lower(&compilation).unwrap_or_default();
-    bencher.bench_local(|| aic::bundle::render(&artifacts, &compilation.sources));
+    bencher
+        .with_inputs(|| aic::lower::lower(&compilation).unwrap_or_default())
+        .bench_local_values(|artifacts| aic::bundle::render(artifacts, &compilation.sources));
 }
 
 fn files(hosts: usize) -> BTreeMap<String, String> {
     let compilation = compile(hosts);
-    aic::bundle::render(&aic::lower::lower(&compilation).unwrap_or_default(), &compilation.sources)
+    aic::bundle::render(aic::lower::lower(&compilation).unwrap_or_default(), &compilation.sources)
 }
 
 #[divan::bench(args = HOSTS, sample_count = 5)]
 fn write(bencher: divan::Bencher, hosts: usize) {
     let files = files(hosts);
-    bencher
-        .with_inputs(|| tempfile::tempdir().expect("a folder"))
-        .bench_local_values(|dir| aic::bundle::write(&dir.path().join("build"), &files).map(|_| dir));
+    bencher.with_inputs(|| tempfile::tempdir().expect("a folder")).bench_local_values(|dir| aic::bundle::write(&dir.path().join("build"), &files).map(|_| dir));
 }
 
 /// The same bytes to the same files, and nothing else: what writing is held against.

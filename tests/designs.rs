@@ -33,7 +33,7 @@ fn examples_build_to_the_committed_bundles() {
         let c = compile(&dir, "cluster.aic");
         assert_eq!(problems(&c), Vec::<String>::new(), "{example}");
         let artifacts = aic::lower::lower(&c).unwrap_or_else(|faults| panic!("{example}: {faults:?}"));
-        let files = aic::bundle::render(&artifacts, &c.sources);
+        let files = aic::bundle::render(artifacts, &c.sources);
         let bundle = dir.join("build");
         if std::env::var("UPDATE_BUNDLES").is_ok() {
             aic::bundle::write(&bundle, &files).unwrap();
@@ -52,7 +52,7 @@ type Files = BTreeMap<String, String>;
 
 fn bundle(c: &Compilation) -> Files {
     assert_eq!(problems(c), Vec::<String>::new());
-    aic::bundle::render(&aic::lower::lower(c).unwrap(), &c.sources)
+    aic::bundle::render(aic::lower::lower(c).unwrap(), &c.sources)
 }
 
 /// The sources of an example, as they would lie in another folder.

@@ -37,7 +37,7 @@ impl Bundle {
         });
         Self {
             objects: documents.flatten().map(|d| d.value.clone()).collect(),
-            plan: plan::plan(&c),
+            plan: serde_json::to_value(plan::plan(&c)).unwrap(),
             external: c.design.storages.iter().filter_map(|s| s.class.clone()).collect(),
         }
     }

@@ -10,19 +10,14 @@ use crate::lower::{Artifacts, Content, yaml};
 
 pub use write::{Written, write};
 
-/// The text of every file of a bundle, its provenance included.
-pub fn render(artifacts: &Artifacts, sources: &SourceMap) -> BTreeMap<String, String> {
-    let mut files: BTreeMap<String, String> = artifacts
-        .files
-        .iter()
-        .map(|(path, content)| {
-            let text = match content {
-                Content::Text(text) => text.clone(),
-                Content::Documents(documents) => documents.iter().map(yaml::document).collect::<Vec<_>>().join("---\n"),
-            };
-            (path.clone(), text)
-        })
-        .collect();
-    files.insert("aic.map.json".into(), map::text(artifacts, sources));
+/// The text of every file of a bundle, its provenance included. Texts move: a large bundle's tables are not copied.
+pub fn render(artifacts: Artifacts, sources: &SourceMap) -> BTreeMap<String, String> {
+    let map = map::text(&artifacts, sources);
+    let text = |content| match content {
+        Content::Text(text) => text,
+        Content::Documents(documents) => documents.iter().map(yaml::document).collect::<Vec<_>>().join("---\n"),
+    };
+    let mut files: BTreeMap<String, String> = artifacts.files.into_iter().map(|(path, content)| (path, text(content))).collect();
+    files.insert("aic.map.json".into(), map);
     files
 }

@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
         if let (Some(out), true) = (&arguments.out, several) {
             dir = out.join(std::path::Path::new(&target.entry).file_stem().unwrap_or_default());
         }
-        let files = bundle::render(&artifacts, &compilation.sources);
+        let files = bundle::render(artifacts, &compilation.sources);
         let written = bundle::write(&dir, &files)?;
         if common.format == Format::Human && !common.quiet {
             super::print_line(&summary(compilation, &dir, written, files.len()))?;

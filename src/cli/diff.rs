@@ -55,12 +55,13 @@ fn side(path: &Path, common: &Common) -> Result<Result<Side, i32>, String> {
     let made = if compilation.has_errors() { None } else { Some(lower::lower(&compilation)) };
     match made {
         Some(Ok(artifacts)) => {
-            let mut side = Side { files: bundle::render(&artifacts, &compilation.sources), ..Side::default() };
+            let mut side = Side::default();
             for (path, content) in &artifacts.files {
                 if let lower::Content::Documents(documents) = content {
                     documents.iter().enumerate().for_each(|(i, d)| add(&mut side, path, i, d.value.clone()));
                 }
             }
+            side.files = bundle::render(artifacts, &compilation.sources);
             Ok(Ok(side))
         }
         other => {
@@ -84,7 +85,7 @@ fn add(side: &mut Side, path: &str, index: usize, value: Value) {
 
 fn read_bundle(dir: &Path) -> Result<Side, String> {
     let index = std::fs::read_to_string(dir.join(".aic-files")).map_err(|e| format!("{}: {e}", dir.display()))?;
-    let mut side = Side { files: BTreeMap::new(), ..Side::default() };
+    let mut side = Side::default();
     for path in index.lines() {
         let Ok(text) = std::fs::read_to_string(dir.join(path)) else { continue };
         if path.ends_with(".yaml") {

@@ -302,7 +302,7 @@ fn network_of_host(c: &Compilation, host: usize) -> Network {
         if fabric.management {
             continue; // the service processor has its own configuration
         }
-        let ports: Vec<String> = fabric.attach.iter().filter(|p| p.host as usize == host).map(|p| interface(d, *p)).collect();
+        let ports: Vec<String> = c.topology.ports_of_host(network.fabric, host).iter().map(|p| interface(d, *p)).collect();
         let base = address.interface.split('.').next().unwrap_or("").to_owned();
         let node = Some(address.network) == d.node_network();
         // The only default route is on the hosts' own network.

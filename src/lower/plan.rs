@@ -1,19 +1,44 @@
 //! `plan.json`: what the design came to, for programs. The contract is docs/plan.md; fields are added, never renamed.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use num_traits::ToPrimitive as _;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
 
 use crate::Compilation;
 use crate::base::Rational;
-use crate::nodes::{Resources, format_amount, levels, resources};
+use crate::nodes::{NodeTaint, Resources, format_amount, levels};
 use crate::topology::storage::figures;
 
 /// The text of plan.json.
 pub fn text(compilation: &Compilation) -> String {
     serde_json::to_string_pretty(&plan(compilation)).unwrap_or_default() + "\n"
+}
+
+/// plan.json. What is large is written while it is computed: no copy of every host stands in memory.
+#[derive(Serialize)]
+pub struct Plan<'a> {
+    format: u32,
+    cluster: Cluster<'a>,
+    #[serde(serialize_with = "hosts")]
+    hosts: &'a Compilation,
+    pools: Vec<Pool<'a>>,
+    fabrics: Vec<Fabric<'a>>,
+    queues: Vec<Queue<'a>>,
+    #[serde(serialize_with = "workloads")]
+    workloads: &'a Compilation,
+    storage: Vec<Storage<'a>>,
+    volumes: Vec<Volume<'a>>,
+    bill_of_materials: Vec<Material>,
+    expected: Vec<Expected<'a>>,
+}
+
+#[derive(Serialize)]
+struct Cluster<'a> {
+    name: &'a str,
+    kubernetes: &'a str,
+    distribution: &'a str,
 }
 
 #[derive(Serialize)]
@@ -24,141 +49,294 @@ struct Host<'a> {
     rack: Option<&'a str>,
     bottom_u: Option<i64>,
     height_u: Option<i64>,
-    labels: BTreeMap<String, String>,
-    taints: Vec<Value>,
-    capacity: BTreeMap<String, String>,
-    allocatable: BTreeMap<String, String>,
+    labels: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
+    taints: Vec<Taint<'a>>,
+    capacity: &'a BTreeMap<String, String>,
+    allocatable: &'a BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct Taint<'a> {
+    key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a str>,
+    effect: &'a str,
+}
+
+#[derive(Serialize)]
+struct Pool<'a> {
+    name: &'a str,
+    hosts: usize,
+    gpus: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Fabric<'a> {
+    name: &'a str,
+    kind: &'a str,
+    topology: &'a str,
+    planes: i64,
+    tiers: Vec<TierCount<'a>>,
+    cables: Vec<Cables<'a>>,
+    oversubscription: [i64; 2],
+    injection_gbps: Gbps,
+    max_hops: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bisection_gbps: Option<Gbps>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    domains: &'a [i64],
+}
+
+#[derive(Serialize)]
+struct TierCount<'a> {
+    tier: &'a str,
+    model: &'a str,
+    switches: i64,
+}
+
+#[derive(Serialize)]
+struct Cables<'a> {
+    from: &'a str,
+    to: &'a str,
+    count: i64,
+    gbps: u64,
+}
+
+/// Whole where it is whole.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Gbps {
+    Whole(i64),
+    Part(f64),
+}
+
+impl From<Rational> for Gbps {
+    fn from(rate: Rational) -> Self {
+        let value = rate * Rational::from_integer(8) / Rational::from_integer(1_000_000_000);
+        match value.to_integer().to_i64() {
+            Some(whole) if value.is_integer() => Self::Whole(whole),
+            _ => Self::Part(crate::base::quantity::to_f64(value)),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Queue<'a> {
+    name: &'a str,
+    pool: Option<&'a str>,
+    gpus: Option<i64>,
+    borrow: i64,
+    lend: i64,
+    cohort: Option<&'a str>,
+    namespace: &'a str,
+}
+
+#[derive(Serialize)]
+struct Workload<'a> {
+    name: &'a str,
+    kind: &'a str,
+    namespace: &'a str,
+    object: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a str>,
+    pods: Vec<Pods<'a>>,
+}
+
+#[derive(Serialize)]
+struct Pods<'a> {
+    template: &'a str,
+    count: usize,
+    requests: BTreeMap<String, String>,
+    candidates: Vec<&'a str>,
+    placed: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Storage<'a> {
+    name: &'a str,
+    kind: &'a str,
+    raw_bytes: Option<u64>,
+    usable_bytes: Option<u64>,
+    read_bytes_per_s: Option<u64>,
+    write_bytes_per_s: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Volume<'a> {
+    name: &'a str,
+    on: String,
+    bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Material {
+    class: &'static str,
+    model: String,
+    count: usize,
+}
+
+#[derive(Serialize)]
+struct Expected<'a> {
+    test: &'static str,
+    scope: &'static str,
+    target: &'a str,
+    value: Number,
+    unit: &'static str,
+    bound: &'static str,
+    tolerance: f64,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Number {
+    Whole(u64),
+    Decimal(f64),
 }
 
 fn quantities(resources: &Resources) -> BTreeMap<String, String> {
     resources.iter().map(|(name, amount)| (name.clone(), format_amount(name, *amount))).collect()
 }
 
-fn gbps(rate: Rational) -> Value {
-    let value = rate * Rational::from_integer(8) / Rational::from_integer(1_000_000_000);
-    if value.is_integer() { value.to_integer().to_i64().map_or(Value::Null, Value::from) } else { json!(crate::base::quantity::to_f64(value)) }
+fn whole(value: Option<Rational>) -> Option<u64> {
+    value.and_then(|v| v.floor().to_integer().to_u64())
 }
 
-fn whole(value: Option<Rational>) -> Value {
-    value.and_then(|v| v.floor().to_integer().to_u64()).map_or(Value::Null, Value::from)
-}
-
-/// plan.json as a value.
-pub fn plan(c: &Compilation) -> Value {
+/// The plan of a compilation.
+pub fn plan(c: &Compilation) -> Plan<'_> {
     let d = &c.design;
-    json!({
-        "format": 1,
-        "cluster": { "name": d.cluster.name, "kubernetes": d.cluster.kubernetes, "distribution": d.cluster.distribution },
-        "hosts": hosts(c),
-        "pools": d.pools.iter().map(|p| {
-            let gpus: usize = p.hosts.iter().map(|h| d.hosts[*h].system.gpus().count()).sum();
-            let mut pool = json!({ "name": p.name, "hosts": p.hosts.len(), "gpus": gpus });
-            if let Some(gpu) = p.hosts.first().and_then(|h| d.hosts[*h].system.gpu_model()) {
-                pool["gpu"] = gpu.name.as_str().into();
-            }
-            pool
-        }).collect::<Vec<_>>(),
-        "fabrics": fabrics(c),
-        "queues": d.queues.iter().map(|q| json!({
-            "name": q.name, "pool": q.pools.first().map(|p| d.pools[*p].name.clone()), "gpus": q.gpus, "borrow": q.borrow, "lend": q.lend,
-            "cohort": q.cohort, "namespace": q.namespace,
-        })).collect::<Vec<_>>(),
-        "workloads": workloads(c),
-        "storage": d.storages.iter().map(|s| {
-            let f = figures(d, s);
-            json!({ "name": s.name, "kind": s.kind, "raw_bytes": whole(f.raw), "usable_bytes": whole(f.usable), "read_bytes_per_s": whole(f.read), "write_bytes_per_s": whole(f.write) })
-        }).collect::<Vec<_>>(),
-        "volumes": d.volumes.iter().map(|v| {
-            let s = &d.storages[v.storage];
-            let on = v.part.and_then(|p| s.parts.get(p)).map_or(s.name.clone(), |p| format!("{}.{}", s.name, p.name));
-            json!({ "name": v.name, "on": on, "bytes": v.size.whole().to_u64() })
-        }).collect::<Vec<_>>(),
-        "bill_of_materials": materials(c),
-        "expected": expected(c),
-    })
+    Plan {
+        format: 1,
+        cluster: Cluster { name: &d.cluster.name, kubernetes: &d.cluster.kubernetes, distribution: &d.cluster.distribution },
+        hosts: c,
+        pools: d
+            .pools
+            .iter()
+            .map(|p| Pool {
+                name: &p.name,
+                hosts: p.hosts.len(),
+                gpus: p.hosts.iter().map(|h| d.hosts[*h].system.gpus().count()).sum(),
+                gpu: p.hosts.first().and_then(|h| d.hosts[*h].system.gpu_model()).map(|gpu| gpu.name.as_str()),
+            })
+            .collect(),
+        fabrics: d.fabrics.iter().zip(&c.topology.fabrics).map(|(f, plan)| fabric(f, plan)).collect(),
+        queues: d
+            .queues
+            .iter()
+            .map(|q| Queue {
+                name: &q.name,
+                pool: q.pools.first().map(|p| d.pools[*p].name.as_str()),
+                gpus: q.gpus,
+                borrow: q.borrow,
+                lend: q.lend,
+                cohort: q.cohort.as_deref(),
+                namespace: &q.namespace,
+            })
+            .collect(),
+        workloads: c,
+        storage: d
+            .storages
+            .iter()
+            .map(|s| {
+                let f = figures(d, s);
+                Storage {
+                    name: &s.name,
+                    kind: &s.kind,
+                    raw_bytes: whole(f.raw),
+                    usable_bytes: whole(f.usable),
+                    read_bytes_per_s: whole(f.read),
+                    write_bytes_per_s: whole(f.write),
+                }
+            })
+            .collect(),
+        volumes: d
+            .volumes
+            .iter()
+            .map(|v| {
+                let s = &d.storages[v.storage];
+                let on = v.part.and_then(|p| s.parts.get(p)).map_or(s.name.clone(), |p| format!("{}.{}", s.name, p.name));
+                Volume { name: &v.name, on, bytes: v.size.whole().to_u64() }
+            })
+            .collect(),
+        bill_of_materials: materials(c),
+        expected: expected(c),
+    }
 }
 
-fn hosts(c: &Compilation) -> Vec<Value> {
+fn hosts<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S::Error> {
     let d = &c.design;
     let nodes = &c.nodes;
-    d.hosts
-        .iter()
-        .enumerate()
-        .filter_map(|(id, h)| {
-            let pool = nodes.pool_of_host[id]?;
-            let shape = &nodes.shapes[nodes.shape_of_host[id]?];
-            let mut labels = levels::kubelet_labels(d, &d.pools[pool], id);
-            labels.extend(nodes.labels[id].clone());
-            let host = Host {
-                name: &h.name,
-                system: &h.system.name,
-                pool: &d.pools[pool].name,
-                rack: h.rack.map(|r| d.racks[r].name.as_str()),
-                bottom_u: c.topology.host_units[id],
-                height_u: h.height,
-                labels,
-                taints: nodes.taints[pool]
-                    .iter()
-                    .map(|t| match &t.value {
-                        Some(value) => json!({ "key": t.key, "value": value, "effect": t.effect }),
-                        None => json!({ "key": t.key, "effect": t.effect }),
-                    })
-                    .collect(),
-                capacity: quantities(&shape.capacity),
-                allocatable: quantities(&shape.allocatable),
-            };
-            serde_json::to_value(host).ok()
+    // Thousands of hosts share a shape: its amounts are formatted once.
+    let shapes: Vec<_> = nodes.shapes.iter().map(|s| (quantities(&s.capacity), quantities(&s.allocatable))).collect();
+    serializer.collect_seq(d.hosts.iter().enumerate().filter_map(|(id, h)| {
+        let pool = nodes.pool_of_host[id]?;
+        let (capacity, allocatable) = &shapes[nodes.shape_of_host[id]?];
+        let mut labels: BTreeMap<Cow<str>, Cow<str>> = levels::kubelet_labels(d, &d.pools[pool], id).into_iter().map(|(k, v)| (k.into(), v.into())).collect();
+        labels.extend(nodes.labels[id].iter().map(|(k, v)| (k.into(), v.into())));
+        Some(Host {
+            name: &h.name,
+            system: &h.system.name,
+            pool: &d.pools[pool].name,
+            rack: h.rack.map(|r| d.racks[r].name.as_str()),
+            bottom_u: c.topology.host_units[id],
+            height_u: h.height,
+            labels,
+            taints: nodes.taints[pool].iter().map(taint).collect(),
+            capacity,
+            allocatable,
         })
-        .collect()
+    }))
 }
 
-fn fabrics(c: &Compilation) -> Vec<Value> {
-    c.design
-        .fabrics
-        .iter()
-        .zip(&c.topology.fabrics)
-        .map(|(f, plan)| {
-            let ratio = plan.ratio.map(|r| json!([r.numer().to_i64(), r.denom().to_i64()])).unwrap_or(json!([1, 1]));
-            let mut value = json!({
-                "name": f.name, "kind": f.kind, "topology": f.topology.shape, "planes": f.planes,
-                "tiers": plan.tiers.iter().map(|(t, m, n)| json!({ "tier": t.word(), "model": m.name, "switches": n })).collect::<Vec<_>>(),
-                "cables": plan.cables.iter().map(|((from, to, gbps), n)| json!({ "from": from, "to": to, "count": n, "gbps": gbps })).collect::<Vec<_>>(),
-                "oversubscription": ratio, "injection_gbps": gbps(plan.injection), "max_hops": plan.max_hops,
-            });
-            if let Some(bisection) = plan.bisection {
-                value["bisection_gbps"] = gbps(bisection);
-            }
-            if !plan.domains.is_empty() {
-                value["domains"] = json!(plan.domains);
-            }
-            value
-        })
-        .collect()
+fn taint(t: &NodeTaint) -> Taint<'_> {
+    Taint { key: &t.key, value: t.value.as_deref(), effect: t.effect }
 }
 
-fn workloads(c: &Compilation) -> Vec<Value> {
+fn fabric<'a>(f: &'a crate::design::Fabric, plan: &'a crate::topology::FabricPlan) -> Fabric<'a> {
+    Fabric {
+        name: &f.name,
+        kind: &f.kind,
+        topology: &f.topology.shape,
+        planes: f.planes,
+        tiers: plan.tiers.iter().map(|(tier, model, switches)| TierCount { tier: tier.word(), model: &model.name, switches: *switches }).collect(),
+        cables: plan.cables.iter().map(|((from, to, gbps), count)| Cables { from, to, count: *count, gbps: *gbps }).collect(),
+        oversubscription: plan.ratio.and_then(|r| Some([r.numer().to_i64()?, r.denom().to_i64()?])).unwrap_or([1, 1]),
+        injection_gbps: plan.injection.into(),
+        max_hops: plan.max_hops,
+        bisection_gbps: plan.bisection.map(Gbps::from),
+        domains: &plan.domains,
+    }
+}
+
+fn workloads<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S::Error> {
     let d = &c.design;
     let names = |hosts: &[usize]| hosts.iter().map(|h| d.hosts[*h].name.as_str()).collect::<Vec<_>>();
-    d.workloads
-        .iter()
-        .zip(&c.nodes.pods)
-        .map(|(w, pods)| {
-            let mut value = json!({ "name": w.name, "kind": w.kind, "namespace": w.namespace, "object": pods.object });
-            if let Some(queue) = w.queue {
-                value["queue"] = d.queues[queue].name.as_str().into();
-            }
-            value["pods"] = pods
+    serializer.collect_seq(d.workloads.iter().zip(&c.nodes.pods).map(|(w, pods)| {
+        Workload {
+            name: &w.name,
+            kind: &w.kind,
+            namespace: &w.namespace,
+            object: pods.object,
+            queue: w.queue.map(|queue| d.queues[queue].name.as_str()),
+            pods: pods
                 .shapes
                 .iter()
-                .map(|s| json!({ "template": s.template, "count": s.count, "requests": quantities(&s.requests), "candidates": names(&s.candidates), "placed": names(&s.placed) }))
-                .collect();
-            value
-        })
-        .collect()
+                .map(|s| Pods {
+                    template: &s.template,
+                    count: s.count,
+                    requests: quantities(&s.requests),
+                    candidates: names(&s.candidates),
+                    placed: names(&s.placed),
+                })
+                .collect(),
+        }
+    }))
 }
 
-fn materials(c: &Compilation) -> Vec<Value> {
-    let mut counts: BTreeMap<(u8, &str, String), usize> = BTreeMap::new();
+fn materials(c: &Compilation) -> Vec<Material> {
+    let mut counts: BTreeMap<(u8, &'static str, String), usize> = BTreeMap::new();
     for host in &c.design.hosts {
         *counts.entry((0, "system", host.system.name.clone())).or_default() += 1;
         for (_, gpu) in host.system.gpus() {
@@ -171,42 +349,61 @@ fn materials(c: &Compilation) -> Vec<Value> {
     for switch in &c.topology.switches {
         *counts.entry((1, "switch", switch.model.name.clone())).or_default() += 1;
     }
-    let mut cables: BTreeMap<(u16, u32), (i64, &str, u32)> = BTreeMap::new();
-    for link in &c.topology.links {
-        cables.entry((link.fabric, link.cable)).or_insert((resources::gbps(link.rate), link.medium, link.centimetres));
+    // Links that share a cable stand under its number; the first of them is the cable.
+    let mut seen: HashSet<(u16, u32)> = HashSet::new();
+    let mut cables: HashMap<(u32, &str, u32), usize> = HashMap::new();
+    for link in c.topology.links.iter().filter(|link| seen.insert((link.fabric, link.cable))) {
+        *cables.entry((link.gbps, link.medium, link.centimetres)).or_default() += 1;
     }
-    for (gbps, medium, centimetres) in cables.into_values() {
-        *counts.entry((4, "cable", format!("{medium} {gbps}G {}m", f64::from(centimetres) / 100.0))).or_default() += 1;
-    }
-    counts.into_iter().map(|((_, class, model), count)| json!({ "class": class, "model": model, "count": count })).collect()
+    counts.extend(cables.into_iter().map(|((gbps, medium, cm), n)| ((4, "cable", format!("{medium} {gbps}G {}m", f64::from(cm) / 100.0)), n)));
+    counts.into_iter().map(|((_, class, model), count)| Material { class, model, count }).collect()
 }
 
+/// Published floors of an all-reduce over the GPUs of one host, GB/s of bus bandwidth: GPU model, GPUs, floor, where it is published.
+const ALL_REDUCE: &[(&str, usize, f64, &str)] = &[("h100_sxm", 8, 460.0, "Azure node health checks: H100 x8 floor 460 GB/s, 16 GiB, NVLS")];
+
 /// What acceptance must measure. Floors are published results, not sums.
-fn expected(c: &Compilation) -> Vec<Value> {
+fn expected(c: &Compilation) -> Vec<Expected<'_>> {
     let d = &c.design;
     let mut out = Vec::new();
     for pool in d.pools.iter().filter(|p| p.gpu.is_some()) {
         let Some(system) = pool.hosts.first().map(|h| &d.hosts[*h].system) else { continue };
-        if system.gpu_model().is_some_and(|g| g.name == "h100_sxm") && system.gpus().count() == 8 {
-            out.push(json!({
-                "test": "nccl_all_reduce", "scope": "host", "target": pool.name, "value": 460.0, "unit": "GB/s", "bound": "min", "tolerance": 0.05,
-                "source": "Azure node health checks: H100 x8 floor 460 GB/s, 16 GiB, NVLS",
-            }));
-        }
+        let known = ALL_REDUCE.iter().find(|(gpu, count, ..)| system.gpu_model().is_some_and(|g| g.name == *gpu) && system.gpus().count() == *count);
+        out.extend(known.map(|(.., floor, source)| Expected {
+            test: "nccl_all_reduce",
+            scope: "host",
+            target: &pool.name,
+            value: Number::Decimal(*floor),
+            unit: "GB/s",
+            bound: "min",
+            tolerance: 0.05,
+            source,
+        }));
     }
     for (f, plan) in d.fabrics.iter().zip(&c.topology.fabrics).filter(|(f, _)| matches!(f.kind.as_str(), "infiniband" | "roce")) {
-        if let Some(rate) = plan.cables.keys().find(|(from, ..)| *from == "host").map(|(.., g)| *g) {
-            out.push(json!({
-                "test": "ib_write_bw", "scope": "port", "target": f.name, "value": rate, "unit": "Gb/s", "bound": "min", "tolerance": 0.1,
-                "source": "NVIDIA ngc_multinode_perf: pass at 90 % of the port's rate",
-            }));
-        }
+        let rate = plan.cables.keys().find(|(from, ..)| *from == "host").map(|(.., gbps)| *gbps);
+        out.extend(rate.map(|rate| Expected {
+            test: "ib_write_bw",
+            scope: "port",
+            target: &f.name,
+            value: Number::Whole(rate),
+            unit: "Gb/s",
+            bound: "min",
+            tolerance: 0.1,
+            source: "NVIDIA ngc_multinode_perf: pass at 90 % of the port's rate",
+        }));
     }
     if d.control_plane.as_ref().is_some_and(|c| !c.managed) {
-        out.push(json!({
-            "test": "etcd_fsync_p99", "scope": "host", "target": "control-plane", "value": 10.0, "unit": "ms", "bound": "max", "tolerance": 0.0,
-            "source": "etcd documentation: wal_fsync p99 below 10 ms",
-        }));
+        out.push(Expected {
+            test: "etcd_fsync_p99",
+            scope: "host",
+            target: "control-plane",
+            value: Number::Decimal(10.0),
+            unit: "ms",
+            bound: "max",
+            tolerance: 0.0,
+            source: "etcd documentation: wal_fsync p99 below 10 ms",
+        });
     }
     out
 }

@@ -9,18 +9,14 @@ const MARK: &str = "aic-reason-";
 
 /// The YAML of a document, its reasons as comments above the fields they explain.
 pub fn document(document: &Document) -> String {
-    if document.reasons.is_empty() {
-        return text(&document.value);
+    let mut out: String = document.reasons.iter().filter(|(pointer, _)| pointer.is_empty()).map(|(_, reason)| comment(reason, "")).collect();
+    if document.reasons.iter().all(|(pointer, _)| pointer.is_empty()) {
+        return out + &text(&document.value);
     }
     let mut marked = document.value.clone();
-    let mut out = String::new();
-    for (i, (pointer, reason)) in document.reasons.iter().enumerate() {
-        if pointer.is_empty() {
-            out += &comment(reason, "");
-        } else {
-            let found = mark(&mut marked, pointer, &format!("{MARK}{i}"));
-            debug_assert!(found, "{} has no {pointer} to explain", document.source);
-        }
+    for (i, (pointer, _)) in document.reasons.iter().enumerate().filter(|(_, (pointer, _))| !pointer.is_empty()) {
+        let found = mark(&mut marked, pointer, &format!("{MARK}{i}"));
+        debug_assert!(found, "{} has no {pointer} to explain", document.source);
     }
     // A mark that opens an element of a list stands after its dash, which then belongs to the next line.
     let mut dash = false;

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use num_traits::ToPrimitive as _;
-
 use super::{NodeShape, gpu_resource};
 use crate::base::Rational;
 use crate::design::{Design, DeviceKind, Pool};
@@ -160,11 +158,6 @@ pub fn rail_rate(design: &Design, pool: &Pool) -> Option<Rational> {
     let DeviceKind::Nic(nic) = &design.hosts[host].system.devices[port.device as usize].kind else { return None };
     let rate = nic.ports.get(port.port as usize)?.rate.value;
     Some(design.fabrics[fabric].link_rate.map_or(rate, |l| (l.value * Rational::from_integer(design.fabrics[fabric].planes.into())).min(rate)))
-}
-
-/// As whole gigabits a second.
-pub fn gbps(rate: Rational) -> i64 {
-    (rate * Rational::from_integer(8) / Rational::from_integer(1_000_000_000)).round().to_integer().to_i64().unwrap_or(0)
 }
 
 #[cfg(test)]

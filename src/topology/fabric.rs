@@ -82,6 +82,8 @@ pub struct LinkPlan {
     pub b: End,
     /// Its rate.
     pub rate: Rational,
+    /// The rate as whole gigabits a second.
+    pub gbps: u32,
     /// What carries it.
     pub medium: &'static str,
     /// Its length in centimetres.
@@ -358,9 +360,13 @@ impl Planner<'_> {
     }
 
     fn link(&mut self, plane: i64, a: End, b: End, rate: Rational, from: &'static str, to: &'static str) {
-        let gbps = (rate * Rational::from_integer(8) / Rational::from_integer(1_000_000_000)).round().to_integer().to_u64().unwrap_or(0);
-        *self.plan.cables.entry((from, to, gbps)).or_default() += 1;
-        self.topology.links.push(LinkPlan { fabric: self.id as u16, plane: plane as u8, a, b, rate, medium: "fibre", centimetres: 0, cable: 0 });
+        // Links come in long runs of one rate.
+        let gbps = match self.topology.links.last() {
+            Some(last) if last.rate == rate => last.gbps,
+            _ => ports::gbps(rate),
+        };
+        *self.plan.cables.entry((from, to, gbps.into())).or_default() += 1;
+        self.topology.links.push(LinkPlan { fabric: self.id as u16, plane: plane as u8, a, b, rate, gbps, medium: "fibre", centimetres: 0, cable: 0 });
     }
 
     fn attach_to(&mut self, leaf: u32, attached: &Attached, plane: i64) -> Result<(), Fault> {
@@ -839,14 +845,15 @@ fn uplink(design: &Design, topology: &mut Topology, id: usize, target: usize) ->
             let peer = other[next % other.len()];
             next += 1;
             let other_slot = topology.switches[peer as usize].ports.take_low(&peer_model, rate).ok_or_else(|| Fault::Uplink(name.clone()))?;
-            let gbps = (rate * Rational::from_integer(8) / Rational::from_integer(1_000_000_000)).round().to_integer().to_u64().unwrap_or(0);
-            *topology.fabrics[id].cables.entry(("leaf", "uplink", gbps)).or_default() += 1;
+            let gbps = ports::gbps(rate);
+            *topology.fabrics[id].cables.entry(("leaf", "uplink", gbps.into())).or_default() += 1;
             topology.links.push(LinkPlan {
                 fabric: id as u16,
                 plane: 0,
                 a: End::Switch(leaf, slot),
                 b: End::Switch(peer, other_slot),
                 rate,
+                gbps,
                 medium: "fibre",
                 centimetres: 0,
                 cable: 0,

@@ -11,7 +11,7 @@ pub mod storage;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::design::{Design, System};
+use crate::design::{Design, PortRef, System};
 
 pub use addresses::Address;
 pub use devices::DeviceGraph;
@@ -37,6 +37,8 @@ pub struct Topology {
     graphs: HashMap<usize, DeviceGraph>,
     /// For each host the indices of its addresses.
     host_addresses: Vec<Vec<u32>>,
+    /// For each fabric its attached ports, by host; those of one host in the order of `attach`.
+    attached: Vec<Vec<PortRef>>,
 }
 
 impl Topology {
@@ -51,6 +53,8 @@ impl Topology {
         racks::place(design, &mut topology);
         cables::measure(design, &mut topology);
         addresses::assign(design, &mut topology);
+        topology.attached = design.fabrics.iter().map(|f| f.attach.clone()).collect();
+        topology.attached.iter_mut().for_each(|ports| ports.sort_by_key(|p| p.host));
         topology.host_addresses = vec![Vec::new(); design.hosts.len()];
         for (id, address) in topology.addresses.iter().enumerate() {
             if let addresses::Owner::Host(host) = address.owner {
@@ -63,6 +67,14 @@ impl Topology {
     /// The device graph of a system of the design.
     pub fn graph(&self, system: &Arc<System>) -> Option<&DeviceGraph> {
         self.graphs.get(&(Arc::as_ptr(system) as usize))
+    }
+
+    /// The ports of a host on a fabric, in the order of `attach`.
+    pub fn ports_of_host(&self, fabric: usize, host: usize) -> &[PortRef] {
+        let Some(ports) = self.attached.get(fabric) else { return &[] };
+        let first = ports.partition_point(|p| (p.host as usize) < host);
+        let count = ports[first..].partition_point(|p| p.host as usize == host);
+        &ports[first..first + count]
     }
 
     /// The addresses of a host, on all networks.

@@ -1,5 +1,7 @@
 //! The ports of one switch: cages, how they are split, which are taken.
 
+use num_traits::ToPrimitive as _;
+
 use crate::base::Rational;
 use crate::design::SwitchModel;
 
@@ -114,6 +116,11 @@ impl Ports {
     pub fn free_cages(&self, model: &SwitchModel, rate: Rational) -> i64 {
         best_group(model, rate).map_or(0, |group| self.cages.iter().filter(|(g, mode, _)| *g == group && mode.is_none()).count() as i64)
     }
+}
+
+/// A rate as whole gigabits a second.
+pub fn gbps(rate: Rational) -> u32 {
+    (rate * Rational::from_integer(8) / Rational::from_integer(1_000_000_000)).round().to_integer().to_u32().unwrap_or(0)
 }
 
 /// The name of a port: `IB1/3/2` on InfiniBand, `swp3` or `swp3s1` on Cumulus.
