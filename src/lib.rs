@@ -71,11 +71,12 @@ pub fn compile_with(sources: &dyn Sources, entry: &str, options: Options, refere
     let topology = Rc::new(Topology::plan(&design));
     let nodes = Nodes::derive(&design, &topology);
     let mut report = Report::default();
-    rules::judge(&rules::Context { design: &design, topology: &topology, nodes: &nodes }, &mut report);
+    let rules = rules::judge(&rules::Context { design: &design, topology: &topology, nodes: &nodes }, &mut report);
     let attributes = nodes::attributes::PlanAttributes { design: design.clone(), topology: topology.clone() };
     let mut finished = lang.finish(Rc::new(attributes));
     report.diagnostics.into_iter().for_each(|d| finished.report.push(d));
     silence(&mut finished.report, &mut finished.allowed);
+    let counters = Counters { links: topology.links.len(), rules, ..finished.counters };
     Compilation {
         sources: finished.map,
         diagnostics: finished.report.finish(),
@@ -84,7 +85,7 @@ pub fn compile_with(sources: &dyn Sources, entry: &str, options: Options, refere
         nodes,
         allowed: finished.allowed,
         references: finished.references,
-        counters: finished.counters,
+        counters,
     }
 }
 

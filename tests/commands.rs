@@ -135,6 +135,9 @@ fn the_language_server_answers() {
     let at = |line: u32, character: u32| serde_json::json!({ "textDocument": { "uri": uri }, "position": { "line": line, "character": character } });
     send(request(2, "textDocument/hover", at(2, 19)));
     assert!(receive()["result"]["contents"]["value"].as_str().unwrap().contains("48U"));
+    send(request(6, "textDocument/hover", at(2, 1)));
+    let left_out = receive()["result"]["contents"]["value"].as_str().unwrap().to_owned();
+    assert!(left_out.contains("Not written here") && left_out.contains("- `pdus = ") && !left_out.contains("`height"), "{left_out}");
     send(request(3, "textDocument/definition", at(2, 19)));
     assert_eq!(receive()["result"]["range"]["start"]["line"], 1);
     let range = serde_json::json!({ "start": { "line": 3, "character": 10 }, "end": { "line": 3, "character": 10 } });

@@ -121,6 +121,19 @@ fn every_pod_of_the_examples_has_a_host() {
     }
 }
 
+/// Work is counted, so that a change in cost is a diff and not noise. At most 25 KB of the library is parsed for a design.
+#[test]
+fn the_work_for_the_examples_is_what_it_was() {
+    let mut counted = BTreeMap::new();
+    for example in ["atlas", "starter", "inference"] {
+        let c = compile(&root().join("examples").join(example), "cluster.aic");
+        assert!(c.counters.std_bytes <= 25_000, "{example}");
+        let documents = aic::lower::lower(&c).unwrap().documents();
+        counted.insert(example, (c.counters, documents));
+    }
+    insta::assert_debug_snapshot!(counted);
+}
+
 /// The design documents hold designs of many shapes; a checkout without them skips, and says so.
 #[test]
 fn designs_beside_the_repository_check_without_a_fault() {

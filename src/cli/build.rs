@@ -68,6 +68,9 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
         if let (Some(out), true) = (&arguments.out, several) {
             dir = out.join(std::path::Path::new(&target.entry).file_stem().unwrap_or_default());
         }
+        if common.timings {
+            eprintln!("emitted {} documents in {} files", artifacts.documents(), artifacts.files.len());
+        }
         let files = bundle::render(artifacts, &compilation.sources);
         let written = bundle::write(&dir, &files)?;
         if common.format == Format::Human && !common.quiet {

@@ -72,7 +72,10 @@ pub fn report(compilations: &[(Target, Compilation)], common: &Common) -> Result
         }
         if common.timings {
             let c = compilation.counters;
-            eprintln!("parsed {} bytes and {} of the standard library, evaluated {} expressions", c.bytes, c.std_bytes, c.expressions);
+            eprintln!(
+                "parsed {} bytes and {} of the standard library, evaluated {} expressions, planned {} links, ran {} rules",
+                c.bytes, c.std_bytes, c.expressions, c.links, c.rules
+            );
         }
     }
     Ok(())

@@ -1,6 +1,5 @@
 //! `aic diff`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;

@@ -83,6 +83,10 @@ pub struct Counters {
     pub bytes: usize,
     /// Expressions evaluated.
     pub expressions: usize,
+    /// Links planned.
+    pub links: usize,
+    /// Rules run.
+    pub rules: usize,
 }
 
 /// The state of one elaboration.

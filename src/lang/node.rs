@@ -286,7 +286,21 @@ impl Lang<'_> {
             self.build_groups(&mut node, part);
         }
         self.require(&mut node);
+        self.refer_head(&node);
         Rc::new(node)
+    }
+
+    /// The word of a body's head shows what holds where nothing is written.
+    fn refer_head(&self, node: &Node) {
+        let word = node.shape.name;
+        let span = Span { end: node.head.start + word.len() as u32, ..node.head };
+        if !self.record_references || !self.map.borrow().get(span.file).text.get(span.start as usize..).is_some_and(|text| text.starts_with(word)) {
+            return;
+        }
+        let head = node.model.map_or(word.to_owned(), |model| format!("{word} : {}", model.name));
+        let left_out = schema::print::left_out(node.shape, node.model, |name| node.fields.contains_key(name) || node.groups.iter().any(|(g, _)| *g == name));
+        let defaults = if left_out.is_empty() { String::new() } else { format!("\n\nNot written here:\n\n{left_out}") };
+        self.refer(span, None, || format!("```aic\n{head}\n```\n\n{}{defaults}", node.shape.doc));
     }
 
     fn set_field(&self, node: &mut Node, key: &Name, value: &Expr, item: &Item, entry: &Entry) {

@@ -36,6 +36,11 @@ pub struct Artifacts {
 }
 
 impl Artifacts {
+    /// How many YAML documents there are.
+    pub fn documents(&self) -> usize {
+        self.files.values().map(|content| if let Content::Documents(documents) = content { documents.len() } else { 0 }).sum()
+    }
+
     /// Adds a text.
     pub fn text(&mut self, path: impl Into<String>, text: impl Into<String>) {
         self.files.insert(path.into(), Content::Text(text.into()));

@@ -106,6 +106,24 @@ fn group_rows(out: &mut String, group: &Group, indent: &str) {
     table(out, group.shape, group.shape.fields, group.shape.groups, &format!("{indent}· "));
 }
 
+/// What stands in for the fields that a body leaves out, as Markdown; those of groups that it leaves out, too.
+pub fn left_out(shape: &Shape, model: Option<&Model>, is_set: impl Fn(&str) -> bool) -> String {
+    let mut out = String::new();
+    let mut line = |path: String, field: &Field| {
+        let _ = match field.need {
+            Need::Default(value) => writeln!(out, "- `{path} = {value}`"),
+            Need::Derived(value) => writeln!(out, "- `{path}`: {value}"),
+            _ => Ok(()),
+        };
+    };
+    shape.fields_of(model).filter(|f| !is_set(f.name)).for_each(|field| line(field.name.to_owned(), field));
+    let absent = shape.groups_of(model).filter(|g| g.repeat == Repeat::Once && matches!(g.shape.models, Models::None) && !is_set(g.shape.name));
+    for group in absent {
+        group.shape.fields.iter().for_each(|field| line(format!("{}.{}", group.shape.name, field.name), field));
+    }
+    out
+}
+
 fn rows(out: &mut String, fields: &[Field], indent: &str) {
     for field in fields {
         let value = match field.need {
