@@ -20,7 +20,7 @@ use super::kinds::kubeadm::{
     GroupResources, HostMount, Identity, InitConfiguration, Key, Keys, KubeletConfiguration, LocalEtcd, Networking, NodeRegistration, PATCHES, Patches, Policy,
     Provider, Proxy,
 };
-use super::kinds::{Configuration, amounts, int, strings, taints};
+use super::kinds::{Configuration, amounts, int, non_empty, strings, taints};
 use super::object::Document;
 use super::{Artifacts, kubernetes};
 use crate::Compilation;
@@ -32,9 +32,6 @@ const SOURCE: &str = "control_plane";
 
 /// Where the API server listens.
 const API_PORT: u16 = 6443;
-
-/// How many queues a flow is spread over.
-const HAND_SIZE: i64 = 6;
 
 /// Lowers the folder.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
@@ -237,23 +234,56 @@ impl Files<'_> {
             .because("/spec/containers/kube-vip/env/svc_enable", "The API endpoint only; services of type LoadBalancer are not its work.")
     }
 
-    /// First match wins. Secrets' contents are never written; the chatter of agents is dropped.
+    /// First match wins: the chatter of agents is dropped, secrets are named and never written, what decides who gets GPUs is kept whole.
     fn audit(&self) -> Document {
         let none = AuditRule { level: "None", ..Default::default() };
         let read = || Some(vec!["get", "list", "watch"]);
-        let of = |group, resource| GroupResources { group, resources: vec![resource] };
+        let change = || Some(vec!["create", "update", "patch", "delete", "deletecollection"]);
+        let of = |group, resources: &[&'static str]| GroupResources { group, resources: non_empty(resources.to_vec()) };
         let policy = Policy {
             omit_stages: vec!["RequestReceived"],
             rules: vec![
                 AuditRule { non_resource_urls: Some(vec!["/healthz*", "/livez*", "/readyz*", "/version", "/openapi/*"]), ..none.clone() },
-                AuditRule { resources: Some(vec![of("coordination.k8s.io", "leases")]), ..none.clone() },
-                AuditRule { resources: Some(vec![of("", "events"), of("events.k8s.io", "events")]), ..none.clone() },
+                AuditRule { resources: Some(vec![of("coordination.k8s.io", &["leases"])]), ..none.clone() },
+                AuditRule { resources: Some(vec![of("", &["events"]), of("events.k8s.io", &["events"])]), ..none.clone() },
                 AuditRule { user_groups: Some(vec!["system:nodes"]), verbs: read(), ..none.clone() },
-                AuditRule { users: Some(vec!["system:kube-scheduler", "system:kube-controller-manager", "system:apiserver"]), verbs: read(), ..none },
-                AuditRule { level: "Metadata", ..Default::default() },
+                AuditRule { users: Some(vec!["system:kube-scheduler", "system:kube-controller-manager", "system:apiserver"]), verbs: read(), ..none.clone() },
+                AuditRule {
+                    level: "Metadata",
+                    resources: Some(vec![
+                        of("", &["secrets", "configmaps", "serviceaccounts/token"]),
+                        of("authentication.k8s.io", &["tokenreviews"]),
+                        of("certificates.k8s.io", &["certificatesigningrequests"]),
+                    ]),
+                    ..Default::default()
+                },
+                AuditRule {
+                    level: "RequestResponse",
+                    verbs: change(),
+                    resources: Some(vec![
+                        of("kueue.x-k8s.io", &["clusterqueues", "localqueues", "resourceflavors", "cohorts", "topologies"]),
+                        of("rbac.authorization.k8s.io", &[]),
+                        of("nvidia.com", &[]),
+                        of("mellanox.com", &[]),
+                        of("sriovnetwork.openshift.io", &[]),
+                    ]),
+                    ..Default::default()
+                },
+                AuditRule {
+                    level: "Request",
+                    resources: Some(vec![of("", &["pods/exec", "pods/attach", "pods/portforward", "pods/ephemeralcontainers"])]),
+                    ..Default::default()
+                },
+                AuditRule { level: "Metadata", verbs: change(), ..Default::default() },
+                none,
             ],
         };
-        self.document(&policy).because("/rules", "The first match wins. Who did what, never the contents of a Secret; the chatter of agents is dropped.")
+        self.document(&policy)
+            .because("", "/etc/kubernetes/aic/audit-policy.yaml on the hosts of the control plane. The first match wins.")
+            .because("/rules/0", "Health, discovery, and the leases, events and reads of every host.")
+            .because("/rules/5", "Who touched what, never the contents.")
+            .because("/rules/6", "Changes of quotas, rights and node state, whole: they decide who gets GPUs.")
+            .because("/rules/7", "People's sessions in pods.")
     }
 
     /// A job storm must not starve kubelets, the scheduler or leader election.
@@ -265,63 +295,75 @@ impl Files<'_> {
             found.dedup();
             found
         };
-        let tenants: BTreeSet<&String> = c.design.queues.iter().map(|q| &q.namespace).collect();
+        let queues = c.design.queues.iter().map(|q| &q.namespace);
+        let tenants: BTreeSet<&String> = queues.chain(c.design.workloads.iter().map(|w| &w.namespace)).collect();
         let largest = || c.nodes.pods.iter().flat_map(|p| &p.shapes).map(|s| s.count as i64).max().unwrap_or(1);
         let burst = control_plane.burst.unwrap_or_else(largest).max(1);
-        let length = (burst * 10 + HAND_SIZE - 1) / HAND_SIZE;
-        let length = length.max(50);
         let agents = ["gpu-operator", "nvidia-network-operator", "node-feature-discovery", "rook-ceph", "topolvm-system", "monitoring"];
+        // Controllers and agents are told apart by user; tenants are fair between namespaces, and lend more, since they call rarely.
+        let system = Level { flows: "ByUser", lendable: 50, queues: 64, hand: 6, ..Level::default() };
+        let controllers = operators(&["kueue-system", "jobset-system"]);
+        let tenants = tenants.into_iter().cloned().collect();
         let levels = [
-            ("aic-job-controllers", 40, 1100, operators(&["kueue-system", "jobset-system"])),
-            ("aic-node-agents", 20, 1200, operators(&agents)),
-            ("aic-tenants", 20, 1300, tenants.into_iter().cloned().collect()),
+            Level { name: "aic-job-controllers", shares: 40, precedence: 1100, namespaces: controllers, ..system.clone() },
+            Level { name: "aic-node-agents", shares: 20, precedence: 1200, namespaces: operators(&agents), ..system },
+            Level { name: "aic-tenants", shares: 20, precedence: 1300, flows: "ByNamespace", lendable: 75, queues: 16, hand: 4, namespaces: tenants },
         ];
-        levels
-            .into_iter()
-            .filter(|(.., namespaces)| !namespaces.is_empty())
-            .flat_map(|(name, shares, precedence, namespaces)| {
-                let queuing = QueuingConfiguration { queues: Some(64), hand_size: Some(int(HAND_SIZE)), queue_length_limit: Some(int(length)) };
-                let limited = LimitedPriorityLevelConfiguration {
-                    nominal_concurrency_shares: Some(shares),
-                    lendable_percent: Some(50),
-                    limit_response: Some(LimitResponse { type_: "Queue".into(), queuing: Some(queuing) }),
-                    ..Default::default()
-                };
-                let level = PriorityLevelConfigurationSpec { type_: "Limited".into(), limited: Some(limited), exempt: None };
-                let subject = |namespace: String| Subject {
-                    kind: "Group".into(),
-                    group: Some(GroupSubject { name: format!("system:serviceaccounts:{namespace}") }),
-                    ..Default::default()
-                };
-                let everything = ResourcePolicyRule {
-                    verbs: strings(["*"]),
-                    api_groups: strings(["*"]),
-                    resources: strings(["*"]),
-                    cluster_scope: Some(true),
-                    namespaces: Some(strings(["*"])),
-                };
-                let rule = PolicyRulesWithSubjects {
-                    subjects: namespaces.into_iter().map(subject).collect(),
-                    resource_rules: Some(vec![everything]),
-                    non_resource_rules: None,
-                };
-                let schema = FlowSchemaSpec {
-                    priority_level_configuration: PriorityLevelConfigurationReference { name: name.into() },
-                    matching_precedence: Some(precedence),
-                    distinguisher_method: Some(FlowDistinguisherMethod { type_: "ByUser".into() }),
-                    rules: Some(vec![rule]),
-                };
-                [
-                    self.object(name, None, PriorityLevelConfiguration { spec: Some(level), ..Default::default() }).because(
-                        "/spec/limited/limitResponse/queuing/queueLengthLimit",
-                        format!("handSize × this is at least ten requests for each of the {burst} pods that may start at once."),
-                    ),
-                    self.object(name, None, FlowSchema { spec: Some(schema), ..Default::default() })
-                        .because("/spec/matchingPrecedence", "Before the catch-all, after what the API server brings for kubelets and leader election."),
-                ]
-            })
-            .collect()
+        levels.into_iter().filter(|level| !level.namespaces.is_empty()).flat_map(|level| self.level(level, burst)).collect()
     }
+
+    fn level(&self, level: Level, burst: i64) -> [Document; 2] {
+        let length = ((burst * 10 + level.hand - 1) / level.hand).max(50);
+        let queuing = QueuingConfiguration { queues: Some(level.queues), hand_size: Some(int(level.hand)), queue_length_limit: Some(int(length)) };
+        let limited = LimitedPriorityLevelConfiguration {
+            nominal_concurrency_shares: Some(level.shares),
+            lendable_percent: Some(level.lendable),
+            limit_response: Some(LimitResponse { type_: "Queue".into(), queuing: Some(queuing) }),
+            ..Default::default()
+        };
+        let configuration = PriorityLevelConfigurationSpec { type_: "Limited".into(), limited: Some(limited), exempt: None };
+        let subject = |namespace: String| Subject {
+            kind: "Group".into(),
+            group: Some(GroupSubject { name: format!("system:serviceaccounts:{namespace}") }),
+            ..Default::default()
+        };
+        let all = || strings(["*"]);
+        let everything = ResourcePolicyRule { verbs: all(), api_groups: all(), resources: all(), cluster_scope: Some(true), namespaces: Some(all()) };
+        let rule = PolicyRulesWithSubjects {
+            subjects: level.namespaces.into_iter().map(subject).collect(),
+            resource_rules: Some(vec![everything]),
+            non_resource_rules: None,
+        };
+        let schema = FlowSchemaSpec {
+            priority_level_configuration: PriorityLevelConfigurationReference { name: level.name.into() },
+            matching_precedence: Some(level.precedence),
+            distinguisher_method: Some(FlowDistinguisherMethod { type_: level.flows.into() }),
+            rules: Some(vec![rule]),
+        };
+        [
+            self.object(level.name, None, PriorityLevelConfiguration { spec: Some(configuration), ..Default::default() }).because(
+                "/spec/limited/limitResponse/queuing/queueLengthLimit",
+                format!("handSize × this is at least ten requests for each of the {burst} pods that may start at once."),
+            ),
+            self.object(level.name, None, FlowSchema { spec: Some(schema), ..Default::default() })
+                .because("/spec/matchingPrecedence", "Before the catch-all, after what the API server brings for kubelets and leader election.")
+                .because("/spec/rules/0/subjects", "All service accounts of a namespace: no chart's account name is assumed."),
+        ]
+    }
+}
+
+/// A priority level of the API server and who is in it.
+#[derive(Clone, Default)]
+struct Level {
+    name: &'static str,
+    shares: i32,
+    precedence: i32,
+    flows: &'static str,
+    lendable: i32,
+    queues: i32,
+    /// How many queues a flow is spread over.
+    hand: i64,
+    namespaces: Vec<String>,
 }
 
 fn readme(c: &Compilation, cp: &ControlPlane) -> String {

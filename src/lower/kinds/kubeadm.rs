@@ -113,5 +113,6 @@ parts! {
         #[serde(rename = "nonResourceURLs")]
         non_resource_urls: Option<Vec<&'static str>>,
     }
-    GroupResources { group: &'static str, resources: Vec<&'static str> }
+    /// Without resources, all of the group.
+    GroupResources { group: &'static str, resources: Option<Vec<&'static str>> }
 }

@@ -150,10 +150,8 @@ fn quota(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> Documen
                     && d.workloads.iter().any(|w| w.namespace == namespace && w.mounts.iter().any(|m| m.volume == *v))
             });
             let bytes: i128 = used.map(|(_, v)| v.size.whole()).sum();
-            if origin.2 || bytes > 0 {
-                let class = super::storage::class_of(d, id, Some(part));
-                hard.insert(format!("{class}.storageclass.storage.k8s.io/requests.storage"), Quantity(format_bytes(bytes)));
-            }
+            let class = super::storage::class_of(d, id, Some(part));
+            hard.insert(format!("{class}.storageclass.storage.k8s.io/requests.storage"), Quantity(format_bytes(bytes)));
         }
     }
     let spec = ResourceQuotaSpec { hard: Some(hard), ..Default::default() };

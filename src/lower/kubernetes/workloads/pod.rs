@@ -2,8 +2,8 @@
 
 use k8s_openapi::api::core::v1::{
     Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource, HTTPGetAction, Lifecycle, LifecycleHandler, ObjectFieldSelector,
-    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext, SleepAction, Volume,
-    VolumeMount,
+    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext, SleepAction, TCPSocketAction,
+    Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -114,15 +114,8 @@ impl Template<'_> {
         if w.kind == "training" {
             ports.push(ContainerPort { name: Some("rendezvous".into()), container_port: RENDEZVOUS, ..Default::default() });
         }
-        let health = w.ports.iter().find_map(|p| Some((p, p.health.as_ref()?)));
         let probe = |period, timeout, failures| {
-            health.map(|(port, path)| Probe {
-                http_get: Some(HTTPGetAction { path: Some(path.clone()), port: IntOrString::String(port.name.clone()), ..Default::default() }),
-                period_seconds: Some(period),
-                timeout_seconds: timeout,
-                failure_threshold: Some(failures),
-                ..Default::default()
-            })
+            self.probe().map(|p| Probe { period_seconds: Some(period), timeout_seconds: timeout, failure_threshold: Some(failures), ..p })
         };
         let sleep = LifecycleHandler { sleep: Some(SleepAction { seconds: 10 }), ..Default::default() };
         Container {
@@ -133,7 +126,7 @@ impl Template<'_> {
             env: non_empty(self.environment()),
             ports: non_empty(ports),
             resources: Some(self.resources()),
-            startup_probe: probe(10, None, 60),
+            startup_probe: probe(10, None, 60).filter(|_| self.pool.gpu.is_some()),
             readiness_probe: probe(5, None, 3),
             liveness_probe: probe(10, Some(5), 6),
             lifecycle: (!w.ports.is_empty()).then_some(Lifecycle { pre_stop: Some(sleep), ..Default::default() }),
@@ -146,6 +139,17 @@ impl Template<'_> {
             volume_mounts: non_empty(self.mounts()),
             ..Default::default()
         }
+    }
+
+    /// What tells that the container serves: its health path, or an open socket where the design names none.
+    fn probe(&self) -> Option<Probe> {
+        let ports = &self.workload.ports;
+        let port = ports.iter().find(|p| p.health.is_some()).or(ports.first())?;
+        let target = IntOrString::String(port.name.clone());
+        Some(match &port.health {
+            Some(path) => Probe { http_get: Some(HTTPGetAction { path: Some(path.clone()), port: target, ..Default::default() }), ..Default::default() },
+            None => Probe { tcp_socket: Some(TCPSocketAction { port: target, host: None }), ..Default::default() },
+        })
     }
 
     fn hugepages(&self) -> Option<&str> {
@@ -275,8 +279,13 @@ impl Template<'_> {
         } else {
             because(format!("{container}/resources"), "No CPU limit: the pool does not pin, and a limit would only throttle.".into());
         }
-        if w.ports.iter().any(|p| p.health.is_some()) {
-            because(format!("{container}/startupProbe"), "Loading a model takes minutes: ten of them before the liveness probe counts.".into());
+        if !w.ports.is_empty() {
+            if w.ports.iter().all(|p| p.health.is_none()) {
+                because(format!("{container}/readinessProbe"), "No port has a health path: an open socket must do.".into());
+            }
+            if self.pool.gpu.is_some() {
+                because(format!("{container}/startupProbe"), "Loading a model takes minutes: ten of them before the liveness probe counts.".into());
+            }
         }
         if !w.ports.is_empty() {
             because(format!("{container}/lifecycle"), "Out of the endpoints before it stops answering.".into());

@@ -20,7 +20,8 @@ pub fn deployment(template: &Template) -> Document {
     let mut pod = template.pod("service", template.container(&w.name));
     let constraints = spread(template);
     pod.topology_spread_constraints = constraints.clone();
-    let unavailable = if w.replicas > 1 { w.max_unavailable } else { 0 };
+    // A new pod needs a GPU that only an old one may give up; without GPUs there is room for one more.
+    let unavailable = if w.replicas > 1 && template.pool.gpu.is_some() { w.max_unavailable } else { 0 };
     let spec = DeploymentSpec {
         replicas: Some(int(w.replicas)),
         progress_deadline_seconds: Some(1200),
