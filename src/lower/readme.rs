@@ -12,18 +12,46 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         "# {}\n\nMade by `aic build`; do not edit. `plan.json` holds the figures, `aic.map.json` the source line of every object.\n\n## Order\n\n| step | what | disrupts |\n|---|---|---|\n",
         d.cluster.name
     );
-    let rdma = d.pools.iter().any(|p| p.rdma.is_some());
-    out.push_str("| 1 | cable and address the racks: `network/cables.csv`, `ports.csv`, `addresses.csv` | – |\n");
-    out.push_str("| 2 | `hosts/<pool>/` on every host, `control-plane/README.md` on its hosts; then join | a change of HugePages or kernel command line reboots; one of the CPU or memory manager drains and removes the state file |\n");
-    out.push_str(
-        "| 3 | `kubectl apply --server-side -k kubernetes/namespaces`, then `kubernetes/nodes/apply.sh`, again for every host that joins | nothing |\n",
-    );
-    let _ = writeln!(
-        out,
-        "| 4 | `install/README.md`: operators in their order, each with the folders of `kubernetes/` that it needs | {} |",
-        if rdma { "virtual functions and RDMA mode drain and reboot hosts the first time; drivers load" } else { "drivers load" }
-    );
-    out.push_str("| 5 | `kubectl apply --server-side -k kubernetes` | nothing that runs; labels and topology levels of a flavor are immutable: recreate it to change them |\n");
+    let has = |path: &str| artifacts.files.keys().any(|file| file.starts_with(path));
+    let apply = |folders: &[&str]| -> String {
+        let present = folders.iter().filter(|folder| has(&format!("kubernetes/{folder}/")));
+        present.map(|folder| format!("`kubernetes/{folder}`")).collect::<Vec<_>>().join(", ")
+    };
+    let rdma = d.pools.iter().find(|p| p.rdma.is_some());
+    let ceph = d.storages.iter().any(|s| s.kind == "ceph");
+    let mut steps: Vec<(String, String)> = vec![
+        ("cable and address the racks: `network/cables.csv`, `ports.csv`, `addresses.csv`".into(), "–".into()),
+        (
+            format!("`hosts/README.md` for every host{}; then join", if has("control-plane/") { ", `control-plane/README.md` for its own" } else { "" }),
+            "a change of HugePages or kernel command line reboots; one of the CPU, memory or topology manager drains and removes a state file".into(),
+        ),
+        ("`kubectl apply --server-side -k kubernetes/namespaces`".into(), "nothing; before Helm, which sets no Pod Security labels".into()),
+        (
+            "`kubernetes/nodes/apply.sh`: labels, then taints; again for every host that joins".into(),
+            format!("nothing that runs{}", if ceph { "; Rook needs its rack labels before the first OSD" } else { "" }),
+        ),
+        ("`install/README.md`: operators in their order, each followed by the folders of `kubernetes/` that it serves".into(), "drivers load".into()),
+    ];
+    if let Some(pool) = rdma {
+        let at_a_time = (pool.hosts.len() / 8).max(1);
+        steps.push((
+            apply(&["runtime", "gpu", "network"]),
+            format!("the first time virtual functions and the RDMA mode drain and **reboot** hosts, {at_a_time} at a time"),
+        ));
+    } else if has("kubernetes/gpu/") {
+        steps.push((apply(&["runtime", "gpu"]), "drivers load".into()));
+    }
+    let rest = apply(&["storage", "scheduling", "policy", "observability"]);
+    if !rest.is_empty() {
+        steps.push((rest, "nothing that runs; labels and topology levels of a flavor are immutable: a change means a new one".into()));
+    }
+    if has("kubernetes/workloads/") {
+        steps.push((apply(&["workloads"]), "–".into()));
+    }
+    for (i, (what, disrupts)) in steps.iter().enumerate() {
+        let _ = writeln!(out, "| {} | {what} | {disrupts} |", i + 1);
+    }
+    out.push_str("\n`kubectl apply --server-side -k kubernetes` applies all of `kubernetes/` but `nodes/` at once, where hosts and operators are there. Secrets that pull images are the site's.\n");
     if c.allowed.iter().any(|a| a.used) {
         out.push_str("\n## Rules that the design silences\n\n");
         for allow in c.allowed.iter().filter(|a| a.used) {

@@ -6,10 +6,37 @@ use super::Artifacts;
 use crate::Compilation;
 use crate::base::quantity::{decimal, find_unit};
 use crate::base::{Dimension, Quantity, Rational};
-use crate::topology::storage::{domains, figures, usable_share};
+use crate::design::{Design, Storage};
+use crate::topology::storage::{FULL_RATIO, domains, figures, usable_share};
 
 fn shown(value: Option<Rational>, dimension: Dimension, unit: &str) -> String {
     value.map_or("unknown".into(), |v| Quantity { unit: find_unit(unit), ..Quantity::new(v, dimension) }.to_string())
+}
+
+/// Whether what `fill` allows still heals when the largest host or rack is lost.
+fn heal_rows(d: &Design, storage: &Storage, raw: Option<Rational>, out: &mut String) {
+    let (Some(raw), "ceph") = (raw.filter(|r| *r > Rational::from_integer(0)), storage.kind.as_str()) else { return };
+    let filled = raw * storage.fill.value;
+    let percent = |share: Rational| decimal(share * Rational::from_integer(100), 1);
+    let _ = writeln!(
+        out,
+        "| filled to {} % (fill) | raw × {} % | {} |",
+        percent(storage.fill.value),
+        percent(storage.fill.value),
+        shown(Some(filled), Dimension::Bytes, "TB")
+    );
+    for domain in ["host", "rack"] {
+        let domains = domains(d, storage, domain);
+        let Some(largest) = domains.iter().max().filter(|_| domains.len() > 1) else { continue };
+        let left = (raw - *largest) * Rational::new(FULL_RATIO.0, FULL_RATIO.1);
+        let verdict = if left >= filled { "heals by itself".to_owned() } else { format!("heals by itself below {} % only", percent(left / raw)) };
+        let _ = writeln!(
+            out,
+            "| one {domain} lost | (raw − {}) × 95 %, Ceph's full ratio | {}: {verdict} |",
+            shown(Some(*largest), Dimension::Bytes, "TB"),
+            shown(Some(left), Dimension::Bytes, "TB")
+        );
+    }
 }
 
 /// Lowers the folder.
@@ -28,6 +55,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         let hosts = storage.hosts.len();
         let disks = if hosts > 0 { format!("{hosts} hosts × {} disks", f.counts.0 / hosts.max(1)) } else { "declared".into() };
         let _ = writeln!(out, "| raw | {disks} | {} |", shown(f.raw, Dimension::Bytes, "TB"));
+        heal_rows(d, storage, f.raw, &mut out);
         for (part, usable) in storage.parts.iter().zip(&f.parts) {
             let share = usable_share(d, storage, part);
             let (n, m) = part.factor();
@@ -44,19 +72,41 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
             let _ =
                 writeln!(out, "| failure domains of {} | {} {}s of {have} | {} to spare |", part.name, part.width(), part.failure_domain, have - part.width());
         }
-        let _ = writeln!(
-            out,
-            "| read | the narrower of disks {} and ports {} | {} |",
-            shown(f.disk_read, Dimension::Rate, "GB/s"),
-            shown(f.ports, Dimension::Rate, "GB/s"),
-            shown(f.read, Dimension::Rate, "GB/s")
-        );
-        let _ = writeln!(out, "| write | after copies | {} |", shown(f.write, Dimension::Rate, "GB/s"));
+        let disks = shown(f.disk_read, Dimension::Rate, "GB/s");
+        let sum = match f.ports {
+            Some(ports) => format!("the narrower of disks {disks} and ports {}", shown(Some(ports), Dimension::Rate, "GB/s")),
+            None => format!("disks {disks}"),
+        };
+        let _ = writeln!(out, "| read | {sum} | {} |", shown(f.read, Dimension::Rate, "GB/s"));
+        match storage.parts.first() {
+            Some(part) => {
+                let (n, m) = part.factor();
+                let _ = writeln!(
+                    out,
+                    "| write to {} | the narrower of disks and ports, each byte {} times | {} |",
+                    part.name,
+                    decimal(Rational::new(n, m), 2),
+                    shown(f.write, Dimension::Rate, "GB/s")
+                );
+            }
+            None => {
+                let _ = writeln!(out, "| write | disks | {} |", shown(f.write, Dimension::Rate, "GB/s"));
+            }
+        }
+        if storage.kind == "local_nvme" {
+            out.push_str("\nA lost disk loses the volumes that touch it: not for what must be kept.\n");
+        }
     }
     if !d.volumes.is_empty() {
-        out.push_str("\n## Volumes\n\n| volume | on | size | access |\n|---|---|---|---|\n");
+        out.push_str("\n## Volumes\n\n| volume | on | size | raw, with copies | access |\n|---|---|---|---|---|\n");
         for volume in &d.volumes {
-            let _ = writeln!(out, "| {} | {} | {} | {} |", volume.name, d.storages[volume.storage].name, volume.size, volume.access);
+            let storage = &d.storages[volume.storage];
+            let factor = volume.part.and_then(|p| storage.parts.get(p)).or(storage.parts.first()).map_or(Rational::from_integer(1), |part| {
+                let (n, m) = part.factor();
+                Rational::new(n, m)
+            });
+            let raw = shown(Some(volume.size.value * factor), Dimension::Bytes, "TB");
+            let _ = writeln!(out, "| {} | {} | {} | {raw} | {} |", volume.name, storage.name, volume.size, volume.access);
         }
     }
     for workload in &d.workloads {

@@ -6,7 +6,7 @@ use crate::base::Rational;
 use crate::design::{Design, DeviceKind, Storage, StoragePart};
 
 /// Ceph stops writing here (`mon_osd_full_ratio`, its default): what is left of a cluster must hold its data below it.
-const FULL_RATIO: (i128, i128) = (95, 100);
+pub const FULL_RATIO: (i128, i128) = (95, 100);
 
 /// The figures of one storage; what a missing data sheet hides is `None`.
 #[derive(Clone, Debug, Default)]
