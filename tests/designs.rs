@@ -48,6 +48,55 @@ fn examples_build_to_the_committed_bundles() {
     }
 }
 
+/// What the language accepts and this version does not emit: said at the field, by `build` and not by `check`.
+#[test]
+fn nothing_that_is_asked_for_is_dropped_in_silence() {
+    let asked = [
+        ("distribution = kubeadm", "distribution = talos"),
+        ("oversubscription = 1:1", "oversubscription = 1:1, sharp = true"),
+        ("oversubscription = 1:1", "oversubscription = 1:1, adaptive_routing = false"),
+        ("oversubscription = 1:1", "oversubscription = 1:1, subnet_manager = opensm"),
+        ("rail = index, cidr", "rail = index, ipam = whereabouts, cidr"),
+        ("allocation = device_plugin", "allocation = dra"),
+        ("rdma : sriov { fabric = compute, vfs = 1 }", "rdma : shared { fabric = compute }"),
+        ("access = read_write_many }", "access = read_write_many, snapshots { every = 1h, keep = 3 } }"),
+        ("disks = data }", "disks = data, raid = raid0 }"),
+        ("{ within = unit }", "{ within = unit, spread = rack }"),
+        ("replicas = 6\n", "replicas = 6\n  autoscale { min = 2, max = 4, metric = requests, target = 10 }\n"),
+    ];
+    let mut missing = Vec::new();
+    for (old, new) in asked {
+        let mut files = sources("atlas");
+        let text = files["cluster.aic"].clone();
+        if !text.contains(old) {
+            missing.push(format!("atlas has no `{old}`"));
+            continue;
+        }
+        files.insert("cluster.aic".to_owned(), text.replacen(old, new, 1));
+        let c = aic::compile(&files, "cluster.aic", Options::default());
+        let faults = if c.has_errors() { c.diagnostics.clone() } else { aic::lower::lower(&c).err().unwrap_or_default() };
+        match faults.iter().find(|d| d.severity == Severity::Error) {
+            Some(fault) if fault.code == "AIC1490" => {
+                let span = fault.span().expect("a place");
+                let line = c.sources.get(span.file).text[..span.start as usize].lines().count();
+                assert!(line > 0, "{new}");
+            }
+            other => missing.push(format!("{new}: {:?}", other.map(|d| format!("{} {}", d.code, d.message)))),
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn replicas_spread_over_what_the_design_names() {
+    let mut files = sources("atlas");
+    let text = files["cluster.aic"].replacen("replicas = 2, cpu = 8", "replicas = 2, place { spread = rack }, cpu = 8", 1);
+    files.insert("cluster.aic".to_owned(), text);
+    let deployment = &build(&files)["kubernetes/workloads/gateway/deployment.yaml"];
+    let constraint = deployment.split("- labelSelector").find(|part| part.contains("topologyKey: topology.aic.local/rack")).unwrap();
+    assert!(constraint.contains("whenUnsatisfiable: DoNotSchedule"), "{constraint}");
+}
+
 type Files = BTreeMap<String, String>;
 
 fn bundle(c: &Compilation) -> Files {

@@ -35,6 +35,10 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         let unit = "# /etc/systemd/system/containerd.service.d/90-aic.conf\n[Service]\nLimitNOFILE=1048576\nLimitNPROC=infinity\nTasksMax=infinity\n";
         let pin = "# RDMA registration pins memory; pods inherit this limit\nLimitMEMLOCK=infinity\n";
         artifacts.text(format!("{dir}/containerd-limits.conf"), format!("{unit}{}", if memlock { pin } else { "" }));
+        if !c.design.cluster.ntp.is_empty() {
+            let servers = c.design.cluster.ntp.join(" ");
+            artifacts.text(format!("{dir}/timesyncd.conf"), format!("# /etc/systemd/timesyncd.conf.d/90-aic.conf\n[Time]\nNTP={servers}\n"));
+        }
         artifacts.text(format!("{dir}/hosts.csv"), table(c, pool));
         artifacts.files.insert(format!("{dir}/netplan.yaml"), Content::Documents(netplan(c, pool)));
         scripts(c, pool, &dir, artifacts);
@@ -57,6 +61,9 @@ fn readme(c: &Compilation, artifacts: &Artifacts) -> String {
         ("netplan.yaml", "the host's document: `/etc/netplan/10-aic.yaml`", "`netplan try`"),
     ] {
         let _ = writeln!(out, "| {file} | {becomes} | {when} |");
+    }
+    if !c.design.cluster.ntp.is_empty() {
+        out.push_str("| timesyncd.conf | `/etc/systemd/timesyncd.conf.d/90-aic.conf` | before the join: etcd and certificates need the time |\n");
     }
     for script in artifacts.files.keys().filter(|path| path.starts_with("hosts/") && path.ends_with(".sh")) {
         let _ = writeln!(out, "| {} | run once: it says what it makes | before the join |", script.trim_start_matches("hosts/"));

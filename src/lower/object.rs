@@ -106,7 +106,8 @@ impl Document {
         let mut value = Map::new();
         value.insert("apiVersion".into(), api.into());
         value.insert("kind".into(), kind.into());
-        if let Value::Object(rest) = plain(object) {
+        if let Value::Object(mut rest) = plain(object) {
+            value.extend(rest.shift_remove("metadata").map(|metadata| ("metadata".to_owned(), metadata)));
             value.extend(rest);
         }
         Self { value: Value::Object(value), source, span, fields: Vec::new(), reasons: Vec::new() }

@@ -34,6 +34,10 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     if cluster.mirror.is_some() {
         out.push(fault(at.field("images.mirror"), "an image mirror", "images by their public names"));
     }
+    if at.set("autoscaling.controller").is_some() {
+        out.push(fault(at.field("autoscaling.controller"), "an autoscaling controller", "no autoscaling: a fixed number of replicas"));
+    }
+    fabrics(design, &mut out);
     pools(design, &mut out);
     storages(design, &mut out);
     workloads(design, &mut out);
@@ -46,6 +50,36 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
         }
     }
     out
+}
+
+/// Settings of switches: their configurations come with a later version. What nobody wrote is not asked for.
+fn fabrics(design: &Design, out: &mut Vec<Diagnostic>) {
+    const SETTINGS: [(&str, &str); 9] = [
+        ("sharp", "reduction in the switches (SHARP)"),
+        ("adaptive_routing", "adaptive routing"),
+        ("pkey", "a partition key"),
+        ("subnet_manager", "the subnet manager's configuration"),
+        ("congestion.ecn", "the switches' congestion notification"),
+        ("congestion.dscp", "the switches' DSCP"),
+        ("congestion.pfc_priority", "the switches' paused priority"),
+        ("congestion.adaptive_routing", "adaptive routing"),
+        ("routed.loopbacks", "a routed fabric"),
+    ];
+    for fabric in &design.fabrics {
+        for (field, what) in SETTINGS {
+            if let Some(span) = fabric.at.set(field) {
+                out.push(fault(span, what, "delete it and set it on the switches by the site's own tool"));
+            }
+        }
+    }
+    for network in &design.networks {
+        if let Some(span) = network.at.set("pkey") {
+            out.push(fault(span, "a partition key", "delete it; pods then use the default partition"));
+        }
+        if let Some(span) = network.at.set("ipam").filter(|_| network.ipam != "nv_ipam") {
+            out.push(fault(span, &format!("ipam = {}", network.ipam), "ipam = nv_ipam"));
+        }
+    }
 }
 
 fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
@@ -126,6 +160,17 @@ fn workloads(design: &Design, out: &mut Vec<Diagnostic>) {
         }
         if workload.kind == "inference" && workload.nodes > 1 {
             out.push(fault(at.field("nodes"), "serving over several hosts", "nodes = 1"));
+        }
+        let serves = matches!(workload.kind.as_str(), "inference" | "service");
+        if workload.place.spread.is_some() && (!serves || workload.queue.is_some()) {
+            out.push(fault(at.field("place.spread"), "spreading the pods of a job", "`place { prefer = … }`, or no `spread`"));
+        }
+        if workload.queue.is_none() && workload.nodes > 1 {
+            for (field, asked) in [("place.within", workload.place.within.is_some()), ("place.prefer", workload.place.prefer.is_some())] {
+                if asked {
+                    out.push(fault(at.field(field), "a place for a gang without a queue", "queue = …: Kueue places the gang"));
+                }
+            }
         }
         if workload.replicas > 1 && workload.kind == "training" {
             out.push(fault(at.field("replicas"), "several replicas of a training job", "replicas = 1"));

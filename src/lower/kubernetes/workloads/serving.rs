@@ -63,8 +63,13 @@ fn spread(template: &Template) -> Option<Vec<TopologySpreadConstraint>> {
     };
     let enough = w.replicas as usize <= template.shape.candidates.len();
     let mut constraints = vec![constraint("kubernetes.io/hostname", if enough { "DoNotSchedule" } else { "ScheduleAnyway" })];
-    if template.input.compilation.nodes.levels[template.pool_id].iter().any(|(l, _)| *l == "rack") {
-        constraints.push(constraint(&levels::key(template.input.design(), "rack"), "ScheduleAnyway"));
+    let has = |level: &str| template.input.compilation.nodes.levels[template.pool_id].iter().any(|(l, _)| *l == level);
+    // What the design asks for holds; racks otherwise, as far as possible.
+    match w.place.spread.as_deref() {
+        Some("host") => constraints[0].when_unsatisfiable = "DoNotSchedule".into(),
+        Some(level) => constraints.push(constraint(&levels::key(template.input.design(), level), "DoNotSchedule")),
+        None if has("rack") => constraints.push(constraint(&levels::key(template.input.design(), "rack"), "ScheduleAnyway")),
+        None => {}
     }
     Some(constraints)
 }
