@@ -108,6 +108,7 @@ mod images {
     pub const CEPH: &str = "quay.io/ceph/ceph:v20.2.4";
     pub const KUBE_VIP: &str = "ghcr.io/kube-vip/kube-vip:v1.2.3";
     pub const KUEUE_IMAGE: (&str, &str) = ("registry.k8s.io/kueue/kueue", "v0.19.2");
+    pub const LWS_IMAGE: (&str, &str) = ("registry.k8s.io/lws/lws", "v0.10.0");
     pub const JOBSET_IMAGE: (&str, &str) = ("registry.k8s.io/jobset/jobset", "v0.12.0");
 }
 pub use images::*;

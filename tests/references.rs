@@ -29,8 +29,13 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
 impl Bundle {
     fn build(example: &str) -> Self {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example);
-        let c = aic::compile(&Disk { root: dir }, "cluster.aic", Options::default());
-        let artifacts = aic::lower::lower(&c).unwrap_or_else(|faults| panic!("{example}: {faults:?}"));
+        Self::of(aic::compile(&Disk { root: dir }, "cluster.aic", Options::default()))
+    }
+
+    fn of(c: aic::Compilation) -> Self {
+        let errors: Vec<String> = c.diagnostics.iter().map(|d| format!("{} {}", d.code, d.message)).collect();
+        assert!(!c.has_errors(), "{errors:?}");
+        let artifacts = aic::lower::lower(&c).unwrap_or_else(|faults| panic!("{faults:?}"));
         let documents = artifacts.files.iter().filter(|(path, _)| path.starts_with("kubernetes/")).filter_map(|(_, content)| match content {
             Content::Documents(documents) => Some(documents),
             Content::Text(_) => None,
@@ -112,12 +117,17 @@ impl Bundle {
                     let selected = self
                         .pods()
                         .into_iter()
-                        .any(|(owner, template)| owner["metadata"]["namespace"].as_str() == namespace && contains(&template["metadata"]["labels"], selector));
+                        .any(|(owner, template)| owner["metadata"]["namespace"].as_str() == namespace && contains(&labels_of(owner, template), selector));
                     need(selected, "selects no pod".into());
                 }
                 _ => {}
             }
         }
+        let mut ids: Vec<String> =
+            self.objects.iter().map(|o| format!("{} {} {}", text(&o["kind"]), o["metadata"]["namespace"], text(&o["metadata"]["name"]))).collect();
+        ids.retain(|id| !id.starts_with("Kustomization"));
+        ids.sort_unstable();
+        out.extend(ids.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| format!("{} stands twice", pair[0])));
         for (owner, template) in self.pods() {
             out.extend(self.pod_faults(owner, template));
         }
@@ -126,13 +136,15 @@ impl Bundle {
 
     /// Pod templates, each with the object that makes its pods.
     fn pods(&self) -> Vec<(&Value, &Value)> {
-        let template = |o: &'_ Value| match text(&o["kind"]) {
-            "JobSet" => Some("/spec/replicatedJobs/0/template/spec/template"),
-            "LeaderWorkerSet" => Some("/spec/leaderWorkerTemplate/workerTemplate"),
-            "Job" | "Deployment" => Some("/spec/template"),
-            _ => None,
+        let templates = |o: &Value| -> &[&str] {
+            match text(&o["kind"]) {
+                "JobSet" => &["/spec/replicatedJobs/0/template/spec/template"],
+                "LeaderWorkerSet" => &["/spec/leaderWorkerTemplate/leaderTemplate", "/spec/leaderWorkerTemplate/workerTemplate"],
+                "Job" | "Deployment" => &["/spec/template"],
+                _ => &[],
+            }
         };
-        self.objects.iter().filter_map(|o| Some((o, o.pointer(template(o)?)?))).collect()
+        self.objects.iter().flat_map(|o| templates(o).iter().filter_map(move |at| Some((o, o.pointer(at)?)))).collect()
     }
 
     /// Names of hosts that carry all labels and whose taints are tolerated.
@@ -210,6 +222,15 @@ impl Bundle {
     }
 }
 
+/// The labels of a pod with those that its controller adds and a Service may select by.
+fn labels_of(owner: &Value, template: &Value) -> Value {
+    let mut labels = template["metadata"]["labels"].clone();
+    if owner["kind"] == "LeaderWorkerSet" && labels["app.kubernetes.io/component"] == "leader" {
+        labels["leaderworkerset.sigs.k8s.io/worker-index"] = "0".into();
+    }
+    labels
+}
+
 /// Whether a map has all pairs of another.
 fn contains(map: &Value, pairs: &Value) -> bool {
     pairs.as_object().into_iter().flatten().all(|(k, v)| map[k] == *v)
@@ -221,6 +242,42 @@ fn everything_that_a_bundle_names_is_in_it() {
         let bundle = Bundle::build(example);
         assert!(bundle.pods().len() >= 2, "{example}");
         assert_eq!(bundle.faults(), Vec::<String>::new(), "{example}");
+    }
+}
+
+/// Two pools hand out the rails of the same fabric, then of two fabrics.
+#[test]
+fn pools_with_rdma_share_networks_or_have_their_own() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/atlas");
+    let read = |name: &str| (name.to_owned(), std::fs::read_to_string(dir.join(name)).unwrap());
+    let sources = BTreeMap::from([read("cluster.aic"), read("hardware.aic")]);
+    let cut = |text: &str| {
+        let text = text.replace("power  = 20kW", "power  = 30kW");
+        text.replace("hosts     = train.h100", "hosts     = train[0..6].h100")
+            .replace("gpus = 192, borrow = 64", "gpus = 128, borrow = 64")
+            .replace("hosts = train.h100, disks", "hosts = train[0..6].h100, disks")
+            .lines()
+            .filter(|line| !line.starts_with("assert"))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    let workload = "workload other : training { pool = more, namespace = \"other\", image = \"registry.example.com/other:1\", nodes = 2, cpu = 64, memory = 512GiB, place { within = rack } }\n";
+    let same =
+        cut(&sources["cluster.aic"]) + "pool more { hosts = train[6..8].h100, gpu { driver = \"580\" }, rdma : sriov { fabric = compute } }\n" + workload;
+    let apart = cut(&sources["cluster.aic"]).replace("attach           = train.h100.rail", "attach           = train[0..6].h100.rail")
+        + "fabric second : infiniband { attach = train[6..8].h100.rail, topology : rail_optimized { unit = 8 }, leaf = qm9700, spine = qm9700, racks = infra }\n"
+        + "network second_rail[8] { fabric = second, rail = index, cidr = \"172.17.{index}.0/24\" }\n"
+        + "pool more { hosts = train[6..8].h100, gpu { driver = \"580\" }, rdma : sriov { fabric = second } }\n"
+        + workload;
+    for (text, networks) in [(same, 8), (apart, 16)] {
+        let mut sources = sources.clone();
+        sources.insert("cluster.aic".to_owned(), text);
+        let bundle = Bundle::of(aic::compile(&sources, "cluster.aic", Options::default()));
+        assert_eq!(bundle.faults(), Vec::<String>::new());
+        assert_eq!(bundle.objects.iter().filter(|o| o["kind"] == "SriovIBNetwork").count(), networks);
+        // A gang that no queue places is kept together by the scheduler.
+        let job = bundle.named("JobSet", Some("other"), "other").unwrap().to_string();
+        assert!(job.contains("podAffinity") && job.contains("topology.aic.local/rack"), "{job}");
     }
 }
 

@@ -80,6 +80,7 @@ fn reasons(chart: &str) -> &'static [(&'static str, &'static str)] {
         ],
         "topolvm" => &[("/lvmd/deviceClasses", "Volume groups that hosts/<pool>/lvm.sh makes."), ("/scheduler", "Storage capacity tracking does its work.")],
         "jobset" => &[("/image", "The chart's default is a staging tag.")],
+        "lws" => &[("/image/manager/tag", "The chart's default is a moving tag.")],
         "kueue" => &[
             ("/controllerManager/manager/image", "The chart's default is a staging tag."),
             ("/managerConfig", "waitForPodsReady evicts a gang whose pods do not all start; jobs without a queue in a queue's namespace are held."),
@@ -155,6 +156,10 @@ fn values(c: &Compilation, chart: &Chart) -> Value {
             "image": { "repository": versions::JOBSET_IMAGE.0, "tag": versions::JOBSET_IMAGE.1, "pullPolicy": "IfNotPresent" },
             "controller": { "replicas": 2, "leaderElection": { "enable": true }, "podDisruptionBudget": { "enabled": true, "minAvailable": 1 } },
             "certManager": { "enable": false }, "prometheus": { "enable": false },
+        }),
+        "lws" => json!({
+            "replicaCount": 2, "enablePrometheus": false, "enableCertManager": false,
+            "image": { "manager": { "repository": versions::LWS_IMAGE.0, "tag": versions::LWS_IMAGE.1, "pullPolicy": "IfNotPresent" } },
         }),
         _ => kueue(d),
     }

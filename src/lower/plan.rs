@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::Compilation;
 use crate::base::Rational;
-use crate::nodes::{NodeTaint, Resources, format_amount, levels};
+use crate::nodes::{NodeTaint, PodShape, Resources, format_amount, levels};
 use crate::topology::storage::figures;
 
 /// The text of plan.json.
@@ -312,7 +312,6 @@ fn fabric<'a>(f: &'a crate::design::Fabric, plan: &'a crate::topology::FabricPla
 
 fn workloads<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S::Error> {
     let d = &c.design;
-    let names = |hosts: &[usize]| hosts.iter().map(|h| d.hosts[*h].name.as_str()).collect::<Vec<_>>();
     serializer.collect_seq(d.workloads.iter().zip(&c.nodes.pods).map(|(w, pods)| {
         Workload {
             name: &w.name,
@@ -323,16 +322,29 @@ fn workloads<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S:
             pods: pods
                 .shapes
                 .iter()
-                .map(|s| Pods {
-                    template: &s.template,
-                    count: s.count,
-                    requests: quantities(&s.requests),
-                    candidates: names(&s.candidates),
-                    placed: names(&s.placed),
+                .flat_map(|shape| {
+                    // The first pod of a LeaderWorkerSet's group is its leader, which has a template of its own.
+                    if pods.object == "LeaderWorkerSet" && w.roles.is_empty() {
+                        vec![template(c, shape, "leader", |pod| pod % shape.gang == 0), template(c, shape, "worker", |pod| pod % shape.gang != 0)]
+                    } else {
+                        vec![template(c, shape, &shape.template, |_| true)]
+                    }
                 })
                 .collect(),
         }
     }))
+}
+
+/// The pods of a shape that one template makes, by their place in it.
+fn template<'a>(c: &'a Compilation, shape: &'a PodShape, name: &'a str, makes: impl Fn(usize) -> bool) -> Pods<'a> {
+    let names = |hosts: &mut dyn Iterator<Item = usize>| hosts.map(|h| c.design.hosts[h].name.as_str()).collect::<Vec<_>>();
+    Pods {
+        template: name,
+        count: (0..shape.count).filter(|pod| makes(*pod)).count(),
+        requests: quantities(&shape.requests),
+        candidates: names(&mut shape.candidates.iter().copied()),
+        placed: names(&mut shape.placed.iter().enumerate().filter(|(pod, _)| makes(*pod)).map(|(_, host)| *host)),
+    }
 }
 
 fn materials(c: &Compilation) -> Vec<Material> {

@@ -158,19 +158,15 @@ fn workloads(design: &Design, out: &mut Vec<Diagnostic>) {
         if !workload.autoscale.is_empty() {
             out.push(fault(at.field("autoscale"), "autoscaling", "a fixed number of replicas"));
         }
-        if workload.kind == "inference" && workload.nodes > 1 {
-            out.push(fault(at.field("nodes"), "serving over several hosts", "nodes = 1"));
-        }
         let serves = matches!(workload.kind.as_str(), "inference" | "service");
-        if workload.place.spread.is_some() && (!serves || workload.queue.is_some()) {
-            out.push(fault(at.field("place.spread"), "spreading the pods of a job", "`place { prefer = … }`, or no `spread`"));
+        if workload.place.spread.is_some() && (!serves || workload.nodes > 1) {
+            out.push(fault(at.field("place.spread"), "spreading pods that belong together", "`place { prefer = … }`, or no `spread`"));
         }
-        if workload.queue.is_none() && workload.nodes > 1 {
-            for (field, asked) in [("place.within", workload.place.within.is_some()), ("place.prefer", workload.place.prefer.is_some())] {
-                if asked {
-                    out.push(fault(at.field(field), "a place for a gang without a queue", "queue = …: Kueue places the gang"));
-                }
-            }
+        if serves && workload.queue.is_some() {
+            out.push(fault(at.field("queue"), "serving from a queue", "pool = …: a service keeps its GPUs"));
+        }
+        if workload.queue.is_none() && workload.place.slice.is_some() {
+            out.push(fault(at.field("place.slice"), "a slice without a queue", "queue = …: Kueue places the gang"));
         }
         if workload.replicas > 1 && workload.kind == "training" {
             out.push(fault(at.field("replicas"), "several replicas of a training job", "replicas = 1"));

@@ -49,7 +49,10 @@ pub fn memory_reservation(cx: &Context, report: &mut Report) {
                     ),
                 )
                 .at(pool.at.field("memory.reserved"), format!("{} and {} eviction", pool.reserved, pool.eviction))
-                .help(super::at_most("reserved", Quantity::gibibytes(memory.whole() / 16))),
+                .help(format!(
+                    "reserved = {}, a sixteenth of it, is ample for the kernel, the kubelet and agents",
+                    Quantity::gibibytes(memory.whole() >> 34 << 30)
+                )),
             );
         }
         if pool.memory_manager == "static" {

@@ -9,6 +9,7 @@ pub mod host;
 pub mod jobset;
 pub mod kubeadm;
 pub mod kueue;
+pub mod leader_worker_set;
 pub mod monitoring;
 pub mod network_operator;
 pub mod nvidia;

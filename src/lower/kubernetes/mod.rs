@@ -51,6 +51,7 @@ pub fn charts(compilation: &Compilation) -> Vec<(&'static Chart, String)> {
     let rdma = d.pools.iter().find(|p| p.rdma.is_some());
     let ceph = d.storages.iter().find(|s| s.kind == "ceph");
     let local = d.storages.iter().find(|s| s.kind == "local_nvme");
+    let groups = d.workloads.iter().find(|w| w.kind == "inference" && w.nodes > 1);
     let training = d.workloads.iter().find(|w| w.kind == "training");
     let mut out: Vec<(&'static Chart, String)> = Vec::new();
     let mut add = |chart: &'static Chart, source: Option<String>| {
@@ -69,6 +70,7 @@ pub fn charts(compilation: &Compilation) -> Vec<(&'static Chart, String)> {
     add(&versions::CEPH_CSI, ceph.map(|s| s.at.source.clone()));
     add(&versions::TOPOLVM, local.map(|s| s.at.source.clone()));
     add(&versions::JOBSET, training.map(|w| w.at.source.clone()));
+    add(&versions::LWS, groups.map(|w| w.at.source.clone()));
     add(&versions::KUEUE, d.queues.first().map(|_| "cluster.scheduler".into()));
     out
 }

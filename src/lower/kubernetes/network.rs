@@ -1,5 +1,7 @@
 //! `network/`: SR-IOV, one resource and one network a rail, addresses of pods.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::super::kinds::network_operator::{
@@ -9,7 +11,7 @@ use super::super::kinds::network_operator::{
 use super::super::kinds::{affinity, nodes_with, texts, tolerations};
 use super::super::{Artifacts, object::Document};
 use super::Input;
-use crate::design::{DeviceKind, Network, Pool, PoolRdma};
+use crate::design::{Design, DeviceKind, Network, Pool, PoolRdma};
 use crate::nodes::{pool_label, resources::rails};
 use crate::topology::addresses::capacity;
 use crate::versions;
@@ -23,6 +25,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     }
     artifacts.objects("kubernetes/network/nicclusterpolicy.yaml", vec![nic_cluster_policy(input)]);
     let (mut policies, mut networks, mut ippools, mut configs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut attached: BTreeSet<String> = BTreeSet::new();
     for (_, pool) in input.rdma_pools() {
         let (Some(host), Some(rdma)) = (pool.hosts.first().copied(), &pool.rdma) else { continue };
         configs.push(pool_config(input, pool));
@@ -30,8 +33,11 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
             let rail = Rail { input, pool, rdma, number: rail, fabric, port };
             policies.extend(rail.policy(host));
             let Some(network) = rail.network() else { continue };
-            networks.push(rail.attachment(network));
-            ippools.push(rail.addresses(network));
+            // Pools on the same fabrics share the networks.
+            if attached.insert(rail.attachment_name()) {
+                networks.push(rail.attachment(network));
+                ippools.push(rail.addresses(network));
+            }
         }
     }
     artifacts.objects("kubernetes/network/sriov-pool.yaml", configs);
@@ -140,11 +146,15 @@ impl<'a> Rail<'a> {
         })
     }
 
+    fn attachment_name(&self) -> String {
+        attachment_name(self.input.design(), self.pool, self.number)
+    }
+
     fn attachment(&self, network: &Network) -> Document {
-        let name = self.name();
+        let name = self.attachment_name();
         let spec = SriovNetworkSpec {
             network_namespace: "default",
-            resource_name: name.clone(),
+            resource_name: self.name(),
             link_state: "enable",
             ipam: format!("{{\"type\": \"nv-ipam\", \"poolName\": \"{name}\", \"poolType\": \"ippool\"}}"),
             meta_plugins: "{\"type\": \"rdma\"}".into(),
@@ -158,20 +168,36 @@ impl<'a> Rail<'a> {
     }
 
     fn addresses(&self, network: &Network) -> Document {
-        let hosts = self.pool.hosts.len().max(1) as i128;
-        let block = (4 * i128::from(self.rdma.vfs)).min(capacity(network) as i128 / hosts).max(1);
+        let d = self.input.design();
+        let sharing = || self.input.rdma_pools().map(|(_, p)| p).filter(|p| attachment_name(d, p, self.number) == self.attachment_name());
+        let pools: Vec<&str> = sharing().map(|p| p.name.as_str()).collect();
+        let hosts = sharing().map(|p| p.hosts.len()).sum::<usize>().max(1) as i128;
+        let functions = sharing().flat_map(|p| &p.rdma).map(|r| r.vfs).max().unwrap_or(1);
+        let block = (4 * i128::from(functions)).min(capacity(network) as i128 / hosts).max(1);
         let spec = IPPoolSpec {
             subnet: network.cidr.to_string(),
             per_node_block_size: block as i64,
             exclusions: network.reserved.map(|(from, to)| vec![Exclusion { start: from.to_string(), end: to.to_string() }]),
-            node_selector: nodes_with(&pool_label(self.input.design(), self.pool), &[&self.pool.name]),
+            node_selector: nodes_with(&pool_label(d, self.pool), &pools),
         };
         let pool = self
             .input
             .maker
-            .namespaced(&network.at, NAMESPACE, &self.name(), IPPool { spec, ..Default::default() })
+            .namespaced(&network.at, NAMESPACE, &self.attachment_name(), IPPool { spec, ..Default::default() })
             .from("/spec/subnet", network.at.set("cidr"))
             .because("/spec/perNodeBlockSize", format!("{hosts} hosts take {} of the {} usable addresses.", block * hosts, capacity(network)));
         if network.reserved.is_some() { pool.because("/spec/exclusions", "What the design reserves for switches and hosts.") } else { pool }
     }
+}
+
+/// The name of the secondary network of a rail: `rail0`, with the fabrics before it where pools are on different ones.
+pub fn attachment_name(design: &Design, pool: &Pool, rail: usize) -> String {
+    let fabrics = |p: &Pool| p.rdma.as_ref().map(|r| r.fabrics.clone());
+    let mut all = design.pools.iter().filter_map(fabrics);
+    let first = all.next();
+    if all.all(|f| Some(f) == first) {
+        return format!("rail{rail}");
+    }
+    let names: Vec<String> = fabrics(pool).iter().flatten().map(|f| design.fabrics[*f].name.replace('_', "-")).collect();
+    format!("{}-rail{rail}", names.join("-"))
 }

@@ -28,6 +28,8 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
         for workload in d.workloads.iter().filter(|w| w.namespace == namespace && !w.ports.is_empty()) {
             policies.push(ports_policy(input, workload));
         }
+        // In a queue's namespace all pods may talk already.
+        policies.extend(d.workloads.iter().filter(|w| w.namespace == namespace && w.nodes > 1 && !origin.2).map(|w| group_policy(input, w)));
         policies.push(quota(input, &namespace, origin));
         policies.extend(d.queues.iter().filter(|q| q.namespace == namespace).flat_map(|queue| rights(input, queue)));
         artifacts.objects(namespace_file("policy", &namespace), policies);
@@ -88,6 +90,20 @@ fn basic_policies(input: &Input, namespace: &str, origin: (bool, usize, bool)) -
         ));
     }
     policies
+}
+
+/// The pods of a replica over several hosts talk to each other.
+fn group_policy(input: &Input, workload: &Workload) -> Document {
+    let own = || labelled("app.kubernetes.io/name", &workload.name);
+    let peer = || Some(vec![NetworkPolicyPeer { pod_selector: Some(own()), ..Default::default() }]);
+    let spec = NetworkPolicySpec {
+        pod_selector: Some(own()),
+        policy_types: Some(strings(["Ingress", "Egress"])),
+        ingress: Some(vec![NetworkPolicyIngressRule { from: peer(), ..Default::default() }]),
+        egress: Some(vec![NetworkPolicyEgressRule { to: peer(), ..Default::default() }]),
+    };
+    let policy = NetworkPolicy { spec: Some(spec), ..Default::default() };
+    input.maker.namespaced(&workload.at, &workload.namespace, &format!("{}-group", workload.name), policy)
 }
 
 /// Declared ports are open to the cluster, those of a `service` also to the outside; a service may call the declared ports of others.

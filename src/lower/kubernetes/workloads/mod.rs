@@ -1,4 +1,4 @@
-//! `workloads/<name>/`: JobSet, Deployment, Job, with their Service, ServiceAccount and PodDisruptionBudget.
+//! `workloads/<name>/`: JobSet, Deployment, LeaderWorkerSet, Job, with their Service, ServiceAccount and PodDisruptionBudget.
 
 mod pod;
 mod serving;
@@ -29,11 +29,15 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
             "training" => artifacts.objects(format!("{dir}/jobset.yaml"), vec![training::jobset(&template), account]),
             "batch" => artifacts.objects(format!("{dir}/job.yaml"), vec![job(&template), account]),
             _ => {
-                let mut documents = vec![serving::deployment(&template)];
+                let (file, controller) = match workload.nodes {
+                    ..=1 => ("deployment.yaml", serving::deployment(&template)),
+                    _ => ("leaderworkerset.yaml", serving::leader_worker_set(&template)),
+                };
+                let mut documents = vec![controller];
                 documents.extend(serving::service(input, workload));
                 documents.extend(serving::budget(input, workload));
                 documents.push(account);
-                artifacts.objects(format!("{dir}/deployment.yaml"), documents);
+                artifacts.objects(format!("{dir}/{file}"), documents);
             }
         }
     }

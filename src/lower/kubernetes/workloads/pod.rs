@@ -1,17 +1,18 @@
 //! The pod of a workload: what every controller's template has in common.
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource, HTTPGetAction, Lifecycle, LifecycleHandler, ObjectFieldSelector,
-    PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext, SleepAction, TCPSocketAction,
-    Volume, VolumeMount,
+    Affinity, Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource, HTTPGetAction, Lifecycle, LifecycleHandler,
+    ObjectFieldSelector, PersistentVolumeClaimVolumeSource, PodAffinity, PodAffinityTerm, PodSpec, PodTemplateSpec, Probe, ResourceRequirements,
+    SeccompProfile, SecurityContext, SleepAction, TCPSocketAction, Volume, VolumeMount, WeightedPodAffinityTerm,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use num_traits::ToPrimitive as _;
 
-use super::super::super::kinds::{int, non_empty, quantities, strings, texts, tolerations};
+use super::super::super::kinds::{int, labelled, non_empty, quantities, strings, texts, tolerations};
 use super::super::super::object::Document;
+use super::super::network::attachment_name;
 use super::Input;
 use crate::base::quantity::to_f64;
 use crate::design::{Pool, Workload};
@@ -197,10 +198,30 @@ impl Template<'_> {
             service_account_name: Some(self.workload.name.clone()),
             automount_service_account_token: Some(false),
             termination_grace_period_seconds: Some(self.grace()),
+            affinity: self.together(),
             containers: vec![container],
             volumes: non_empty(self.volumes()),
             ..Default::default()
         }
+    }
+
+    /// A gang that no queue places: the scheduler keeps its pods together one by one.
+    fn together(&self) -> Option<Affinity> {
+        let place = &self.workload.place;
+        let level = place.within.as_ref().or(place.prefer.as_ref()).filter(|_| self.workload.queue.is_none() && self.workload.nodes > 1)?;
+        let term = PodAffinityTerm {
+            topology_key: levels::key(self.input.design(), level),
+            label_selector: Some(labelled("app.kubernetes.io/name", &self.workload.name)),
+            match_label_keys: (self.workload.kind == "inference").then(|| strings(["leaderworkerset.sigs.k8s.io/group-index"])),
+            ..Default::default()
+        };
+        let mut affinity = PodAffinity::default();
+        if place.within.is_some() {
+            affinity.required_during_scheduling_ignored_during_execution = Some(vec![term]);
+        } else {
+            affinity.preferred_during_scheduling_ignored_during_execution = Some(vec![WeightedPodAffinityTerm { weight: 100, pod_affinity_term: term }]);
+        }
+        Some(Affinity { pod_affinity: Some(affinity), ..Default::default() })
     }
 
     /// What writing a checkpoint takes, in whole seconds.
@@ -239,7 +260,10 @@ impl Template<'_> {
         }
         let rails = self.rails();
         if rails > 0 {
-            annotations.insert("k8s.v1.cni.cncf.io/networks".into(), (0..rails).map(|i| format!("default/rail{i}")).collect::<Vec<_>>().join(", "));
+            annotations.insert(
+                "k8s.v1.cni.cncf.io/networks".into(),
+                (0..rails).map(|i| format!("default/{}", attachment_name(self.input.design(), self.pool, i))).collect::<Vec<_>>().join(", "),
+            );
         }
         PodTemplateSpec { metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..Default::default() }), spec: Some(pod) }
     }

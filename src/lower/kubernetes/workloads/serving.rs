@@ -1,10 +1,13 @@
 //! Inference and services: pods that stay, behind a Service.
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
-use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec, TopologySpreadConstraint};
+use k8s_openapi::api::core::v1::{Container, Service, ServicePort, ServiceSpec, TopologySpreadConstraint};
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use super::super::super::kinds::leader_worker_set::{
+    LeaderWorkerSet, LeaderWorkerSetSpec, LeaderWorkerTemplate, NetworkConfig, RollingUpdate, RolloutStrategy,
+};
 use super::super::super::kinds::{int, labelled, strings, texts};
 use super::super::super::object::Document;
 use super::Input;
@@ -47,6 +50,45 @@ pub fn deployment(template: &Template) -> Document {
     template.explain(document, "/spec/template")
 }
 
+/// The label by which LeaderWorkerSet numbers the pods of a group; the leader has 0.
+const WORKER_INDEX: &str = "leaderworkerset.sigs.k8s.io/worker-index";
+
+/// Replicas of several hosts each. LeaderWorkerSet tells each pod its leader's address, its index and the group's size (`LWS_…`).
+pub fn leader_worker_set(template: &Template) -> Document {
+    let w = template.workload;
+    let leader = template.pod("service", template.container("leader"));
+    // The leader alone serves: on a worker no port is open, and a probe would never succeed.
+    let quiet = Container { ports: None, startup_probe: None, readiness_probe: None, liveness_probe: None, lifecycle: None, ..template.container("worker") };
+    let worker = template.pod("service", quiet);
+    let spec = LeaderWorkerSetSpec {
+        replicas: w.replicas,
+        rollout_strategy: RolloutStrategy {
+            r#type: "RollingUpdate",
+            rolling_update_configuration: RollingUpdate {
+                max_unavailable: Some(IntOrString::Int(int(w.max_unavailable.max(1)))),
+                max_surge: Some(IntOrString::Int(0)),
+            },
+        },
+        startup_policy: "LeaderCreated",
+        network_config: NetworkConfig { subdomain_policy: "Shared" },
+        leader_worker_template: LeaderWorkerTemplate {
+            size: w.nodes,
+            restart_policy: "RecreateGroupOnPodRestart",
+            leader_template: template.with_metadata(Some("leader"), leader),
+            worker_template: template.with_metadata(Some("worker"), worker),
+        },
+    };
+    let set = template.input.maker.namespaced(&w.at, &w.namespace, &w.name, LeaderWorkerSet { spec, ..Default::default() });
+    let document = set
+        .label(NAME, &w.name)
+        .from("/spec/replicas", w.at.set("replicas"))
+        .from("/spec/leaderWorkerTemplate/size", w.at.set("nodes"))
+        .because("/spec/rolloutStrategy/rollingUpdateConfiguration/maxSurge", "A new group needs GPUs that only an old one may give up.")
+        .because("/spec/leaderWorkerTemplate/restartPolicy", "A group that lost a pod has lost its model: it starts anew as a whole.")
+        .because("/spec/leaderWorkerTemplate/workerTemplate", "The leader alone serves: no port and no probe here.");
+    template.explain(document, "/spec/leaderWorkerTemplate/leaderTemplate")
+}
+
 fn spread(template: &Template) -> Option<Vec<TopologySpreadConstraint>> {
     let w = template.workload;
     if w.replicas < 2 {
@@ -83,7 +125,11 @@ pub fn service(input: &Input, w: &Workload) -> Option<Document> {
         target_port: Some(IntOrString::String(p.name.clone())),
         ..Default::default()
     });
-    let spec = ServiceSpec { selector: Some(texts([(NAME, &w.name)])), ports: Some(ports.collect()), ..Default::default() };
+    let mut selector = texts([(NAME, &w.name)]);
+    if w.nodes > 1 {
+        selector.insert(WORKER_INDEX.into(), "0".into());
+    }
+    let spec = ServiceSpec { selector: Some(selector), ports: Some(ports.collect()), ..Default::default() };
     let origin = (&w.at, format!("port.{}", first.name));
     let service = Service { spec: Some(spec), ..Default::default() };
     Some(input.maker.namespaced((origin.0, origin.1.as_str()), &w.namespace, &w.name, service).label(NAME, &w.name))

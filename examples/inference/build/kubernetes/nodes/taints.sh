@@ -6,6 +6,7 @@ taint() { kubectl taint nodes -l "$1" "$2" --overwrite; }
 taint aic.local.node-restriction.kubernetes.io/pool=small nvidia.com/gpu=small:NoSchedule
 taint aic.local.node-restriction.kubernetes.io/pool=mixed-slices nvidia.com/gpu=mixed-slices:NoSchedule
 taint aic.local.node-restriction.kubernetes.io/pool=shared nvidia.com/gpu=shared:NoSchedule
+taint aic.local.node-restriction.kubernetes.io/pool=large nvidia.com/gpu=large:NoSchedule
 # services: no taint; operators and everything without a pool run there.
 # kubeadm's own taint, and no second one: CoreDNS, the CNI's operator and kube-vip tolerate exactly this key.
 taint aic.local.node-restriction.kubernetes.io/pool=control-plane node-role.kubernetes.io/control-plane:NoSchedule
