@@ -51,7 +51,16 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     for (i, (what, disrupts)) in steps.iter().enumerate() {
         let _ = writeln!(out, "| {} | {what} | {disrupts} |", i + 1);
     }
-    out.push_str("\n`kubectl apply --server-side -k kubernetes` applies all of `kubernetes/` but `nodes/` at once, where hosts and operators are there. Secrets that pull images are the site's.\n");
+    out.push_str("\n`kubectl apply --server-side -k kubernetes` applies all of `kubernetes/` but `nodes/` at once, where hosts and operators are there.\n");
+    out.push_str("\n## What the site brings\n\n- Secrets that pull images, where the registry wants them.\n");
+    for storage in &d.storages {
+        if let Some(class) = &storage.class {
+            let _ = writeln!(out, "- StorageClass `{class}` ({}).", storage.at.source);
+        }
+    }
+    for queue in &d.queues {
+        let _ = writeln!(out, "- Group `{}` of the identity provider: who may submit to the queue.", queue.name);
+    }
     if c.allowed.iter().any(|a| a.used) {
         out.push_str("\n## Rules that the design silences\n\n");
         for allow in c.allowed.iter().filter(|a| a.used) {
