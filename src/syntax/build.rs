@@ -56,7 +56,7 @@ impl Builder {
     fn at(&self, pair: &Pair<Rule>) -> Span {
         // Pest's spans take in the blanks and comments after the last token.
         let start = pair.as_span().start();
-        self.span(start, start + super::recover::code_length(pair.as_str()))
+        self.span(start, start + super::scan::code_length(pair.as_str()))
     }
 
     fn name(&self, pair: &Pair<Rule>) -> Name {

@@ -3,6 +3,7 @@
 pub mod ast;
 mod build;
 mod recover;
+mod scan;
 
 use crate::base::{Diagnostic, FileId};
 

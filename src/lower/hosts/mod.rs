@@ -1,0 +1,157 @@
+//! `hosts/<pool>/`: what stands on the hosts themselves. Per-host data is in one table and one multi-document file a pool.
+
+mod kubelet;
+mod netplan;
+mod readme;
+
+use std::fmt::Write as _;
+
+use super::kinds::kubeadm::{ApiEndpoint, CRI_SOCKET, Discovery, FileDiscovery, JoinConfiguration, JoinControlPlane, NodeRegistration, PATCHES, Patches};
+use super::kinds::taints;
+use super::object::Document;
+use super::{Artifacts, Content};
+use crate::Compilation;
+use crate::base::quantity::to_f64;
+use crate::design::{Pool, PoolRole, System};
+
+/// Lowers the folder.
+pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
+    for (id, pool) in c.design.pools.iter().enumerate() {
+        let dir = format!("hosts/{}", pool.name);
+        let Some(host) = pool.hosts.first().map(|h| &c.design.hosts[*h]) else { continue };
+        artifacts.objects(format!("{dir}/kubelet.yaml"), vec![kubelet::kubelet(c, id, pool, &host.system)]);
+        artifacts.objects(format!("{dir}/kubeadm.yaml"), vec![join(c, id, pool)]);
+        artifacts.text(format!("{dir}/kernel-cmdline"), kernel(c, pool, &host.system));
+        artifacts.text(format!("{dir}/sysctl.conf"), sysctl(pool));
+        artifacts.text(format!("{dir}/modprobe.conf"), modprobe(pool));
+        let memlock = pool.rdma.is_some();
+        let login = "# /etc/security/limits.d/90-aic.conf: login sessions only. Pods inherit containerd's limits: containerd-limits.conf beside this file.\n*    soft nofile  1048576\n*    hard nofile  1048576\nroot soft nofile  1048576\nroot hard nofile  1048576\n";
+        let lock = "*    soft memlock unlimited\n*    hard memlock unlimited\n";
+        artifacts.text(format!("{dir}/limits"), format!("{login}{}", if memlock { lock } else { "" }));
+        let unit = "# /etc/systemd/system/containerd.service.d/90-aic.conf\n[Service]\nLimitNOFILE=1048576\nLimitNPROC=infinity\nTasksMax=infinity\n";
+        let pin = "# RDMA registration pins memory; pods inherit this limit\nLimitMEMLOCK=infinity\n";
+        artifacts.text(format!("{dir}/containerd-limits.conf"), format!("{unit}{}", if memlock { pin } else { "" }));
+        if !c.design.cluster.ntp.is_empty() {
+            let servers = c.design.cluster.ntp.join(" ");
+            artifacts.text(format!("{dir}/timesyncd.conf"), format!("# /etc/systemd/timesyncd.conf.d/90-aic.conf\n[Time]\nNTP={servers}\n"));
+        }
+        artifacts.text(format!("{dir}/hosts.csv"), table(c, pool));
+        artifacts.files.insert(format!("{dir}/netplan.yaml"), Content::Documents(netplan::netplan(c, pool)));
+        scripts(c, pool, &dir, artifacts);
+    }
+    let page = readme::page(c, artifacts);
+    artifacts.text("hosts/README.md", page);
+}
+
+fn join(c: &Compilation, id: usize, pool: &Pool) -> Document {
+    let configuration = JoinConfiguration {
+        node_registration: NodeRegistration { name: None, cri_socket: CRI_SOCKET, taints: taints(&c.nodes.taints[id]) },
+        discovery: Discovery { file: FileDiscovery { kube_config_path: "/etc/kubernetes/aic/discovery.conf" } },
+        patches: Patches { directory: PATCHES },
+        control_plane: (pool.role == PoolRole::ControlPlane)
+            .then_some(JoinControlPlane { local_api_endpoint: ApiEndpoint { advertise_address: None, bind_port: 6443 } }),
+    };
+    Document::configuration(&configuration, &pool.at.source, pool.at.head)
+        .because("/discovery", "Made on the first control-plane host and copied: the cluster's CA and a token that expires. Never part of the bundle.")
+}
+
+fn kernel(c: &Compilation, pool: &Pool, system: &System) -> String {
+    let host = &c.design.hosts[pool.hosts[0]];
+    let mut words: Vec<String> = Vec::new();
+    let intel = system.cpus().any(|(_, cpu)| cpu.name.starts_with("xeon"));
+    match host.iommu.as_str() {
+        "off" => words.push("iommu=off".into()),
+        mode => {
+            if intel {
+                words.push("intel_iommu=on".into());
+            }
+            if mode == "passthrough" {
+                words.push("iommu=pt".into());
+            }
+        }
+    }
+    for pages in &pool.hugepages {
+        let size = if pages.size.whole() >= 1 << 30 { "1G" } else { "2M" };
+        words.push(format!("hugepagesz={size} hugepages={}", pages.count));
+    }
+    format!(
+        "# Added to the distribution's own (GRUB_CMDLINE_LINUX_DEFAULT). A change needs a reboot.\n# HugePages are divided equally between the NUMA nodes; pages of 1 GiB are found at boot only.\n{}\n",
+        words.join(" ")
+    )
+}
+
+fn sysctl(pool: &Pool) -> String {
+    let mut out = String::from(
+        "# /etc/sysctl.d/90-aic.conf\n# what the kubelet demands with protectKernelDefaults\nvm.overcommit_memory = 1\nvm.panic_on_oom = 0\nkernel.panic = 10\nkernel.panic_on_oops = 1\nkernel.keys.root_maxkeys = 1000000\nkernel.keys.root_maxbytes = 25000000\n# routing of pods\nnet.ipv4.ip_forward = 1\n# the defaults run out at about 100 pods\nfs.inotify.max_user_instances = 8192\nfs.inotify.max_user_watches = 1048576\n",
+    );
+    if pool.role != PoolRole::ControlPlane {
+        out.push_str("# TCP to storage: ceilings only, the kernel still tunes itself\nnet.core.rmem_max = 67108864\nnet.core.wmem_max = 67108864\nnet.ipv4.tcp_rmem = 4096 131072 67108864\nnet.ipv4.tcp_wmem = 4096 65536 67108864\nnet.core.netdev_max_backlog = 30000\n");
+    }
+    if pool.rdma.is_some() {
+        out.push_str(
+            "# page migration costs and breaks pinned RDMA regions\nkernel.numa_balancing = 0\n# data loaders map many files\nvm.max_map_count = 1048576\n",
+        );
+    }
+    out
+}
+
+fn modprobe(pool: &Pool) -> String {
+    let mut out = String::from("# /etc/modprobe.d/90-aic.conf\n");
+    if pool.gpu.is_some() {
+        out.push_str("# the GPU Operator loads NVIDIA's driver from a container: the in-tree driver must not take the GPU\nblacklist nouveau\noptions nouveau modeset=0\n");
+    }
+    if pool.rdma.is_some() {
+        out.push_str("# RDMA devices live in the pod's network namespace only (rdmaMode exclusive)\noptions ib_core netns_mode=0\n");
+    }
+    if pool.gpu.is_none() && pool.rdma.is_none() {
+        out.push_str("# nothing to set in this pool\n");
+    }
+    out
+}
+
+fn table(c: &Compilation, pool: &Pool) -> String {
+    let networks: Vec<usize> = (0..c.design.networks.len()).filter(|n| pool.hosts.iter().any(|h| c.topology.address_on(*h, *n).is_some())).collect();
+    let mut out = format!("hostname,system,rack,bottom_u{}\n", networks.iter().map(|n| format!(",{}", c.design.networks[*n].name)).collect::<String>());
+    for host in &pool.hosts {
+        let h = &c.design.hosts[*host];
+        let _ = write!(
+            out,
+            "{},{},{},{}",
+            h.name,
+            h.system.name,
+            h.rack.map_or("", |r| &c.design.racks[r].name),
+            c.topology.host_units[*host].map_or(String::new(), |u| u.to_string())
+        );
+        for network in &networks {
+            let address = c.topology.address_on(*host, *network);
+            let _ = write!(out, ",{}", address.map_or(String::new(), |a| a.address.to_string()));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Scripts that name disks: the design does not know kernel names, so they are found by size, and a wrong count stops.
+fn scripts(c: &Compilation, pool: &Pool, dir: &str, artifacts: &mut Artifacts) {
+    for storage in &c.design.storages {
+        let (Some(disks), Some(host)) = (&storage.disks, pool.hosts.iter().find(|h| storage.hosts.contains(h))) else { continue };
+        let all: Vec<_> = c.design.hosts[*host].system.disks(disks).collect();
+        let Some(size) = all.first().map(|d| to_f64(d.capacity.value)) else { continue };
+        let count = all.len();
+        let (low, high) = (size * 0.95, size * 1.05);
+        let find = format!("lsblk -dnbo NAME,SIZE,TYPE | awk '$3==\"disk\" && $1 ~ /^nvme/ && $2 > {low:.3e} && $2 < {high:.3e} {{print $1}}'");
+        if storage.kind == "local_nvme" {
+            let name = &storage.name;
+            let text = format!(
+                "#!/bin/sh\n# TopoLVM needs the volume group {name}, it does not make it. Run once a host before it joins. Idempotent; refuses a disk that carries anything.\nset -eu\nvgs {name} >/dev/null 2>&1 && exit 0\ndisks=$({find})\n[ \"$(printf '%s\\n' \"$disks\" | grep -c .)\" -eq {count} ] || {{ echo \"expected {count} disks, found: $disks\" >&2; exit 1; }}\npaths=\nfor d in $disks; do\n  [ -z \"$(wipefs -n \"/dev/$d\")\" ] || {{ echo \"/dev/$d is not empty\" >&2; exit 1; }}\n  paths=\"$paths /dev/$d\"\ndone\n# shellcheck disable=SC2086\nvgcreate {name} $paths\n"
+            );
+            let file = if c.design.storages.iter().filter(|s| s.kind == "local_nvme").count() > 1 { format!("lvm-{name}.sh") } else { "lvm.sh".to_owned() };
+            artifacts.text(format!("{dir}/{file}"), text);
+        } else if storage.kind == "ceph" {
+            let text = format!(
+                "#!/bin/sh\n# Stable names /dev/disk/by-aic/{disks}-N for the CephCluster's devicePathFilter, in the order of the PCIe path: a replaced disk keeps its name.\n# Run once a host before it joins; idempotent; writes nothing unless exactly {count} disks are found.\nset -eu\nrules=/etc/udev/rules.d/60-aic-{disks}.rules\nlist=$(for d in $({find}); do\n  udevadm info -q property -n \"/dev/$d\" | sed -n 's/^ID_PATH=//p'; done | sort -V)\nn=$(printf '%s\\n' \"$list\" | grep -c . || true)\n[ \"$n\" -eq {count} ] || {{ echo \"expected {count} disks, found $n\" >&2; exit 1; }}\nprintf '%s\\n' \"$list\" | awk '{{printf \"SUBSYSTEM==\\\"block\\\", ENV{{DEVTYPE}}==\\\"disk\\\", ENV{{ID_PATH}}==\\\"%s\\\", SYMLINK+=\\\"disk/by-aic/{disks}-%d\\\"\\n\", $0, NR-1}}' > \"$rules\"\nudevadm control --reload\nudevadm trigger --subsystem-match=block --settle\nls -l /dev/disk/by-aic\n"
+            );
+            artifacts.text(format!("{dir}/osd-names.sh"), text);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `hosts/README.md`: which file becomes what, and what the ports of each system are called.
+
+use std::fmt::Write as _;
+
+use super::super::{Artifacts, network::host_port};
+use crate::Compilation;
+use crate::design::{DeviceKind, Pool};
+use crate::nodes::resources::rails;
+use crate::versions;
+
+/// Which file becomes what on a host, and what the ports of each system are called.
+pub fn page(c: &Compilation, artifacts: &Artifacts) -> String {
+    let kubernetes = versions::kubernetes_patch(&c.design.cluster.kubernetes);
+    let mut out =
+        format!("# Host files of {}\n\nA folder a pool; the order is that of the rows.\n\n| file | becomes | when |\n|---|---|---|\n", c.design.cluster.name);
+    for (file, becomes, when) in [
+        ("kernel-cmdline", "its last line is appended to the boot loader's arguments", "before the first join; a change needs a reboot"),
+        ("sysctl.conf", "`/etc/sysctl.d/90-aic.conf`", "before the kubelet starts, which checks it (`protectKernelDefaults`)"),
+        ("modprobe.conf", "`/etc/modprobe.d/90-aic.conf`, then `update-initramfs -u`", "before the first join; a change needs a reboot"),
+        ("limits", "`/etc/security/limits.d/90-aic.conf`", "logins only"),
+        ("containerd-limits.conf", "`/etc/systemd/system/containerd.service.d/90-aic.conf`", "what pods inherit; restarts containerd"),
+        ("netplan.yaml", "the host's document: `/etc/netplan/10-aic.yaml`", "`netplan try`"),
+    ] {
+        let _ = writeln!(out, "| {file} | {becomes} | {when} |");
+    }
+    if !c.design.cluster.ntp.is_empty() {
+        out.push_str("| timesyncd.conf | `/etc/systemd/timesyncd.conf.d/90-aic.conf` | before the join: etcd and certificates need the time |\n");
+    }
+    for script in artifacts.files.keys().filter(|path| path.starts_with("hosts/") && path.ends_with(".sh")) {
+        let _ = writeln!(out, "| {} | run once: it says what it makes | before the join |", script.trim_start_matches("hosts/"));
+    }
+    out.push_str("| kubelet.yaml | `/etc/kubernetes/aic/patches/kubeletconfiguration0+merge.yaml` | before the join; later `kubeadm upgrade node phase kubelet-config --patches /etc/kubernetes/aic/patches` and a restart |\n| kubeadm.yaml | `kubeadm join --config` | last |\n| hosts.csv | the pool's names, places and addresses | – |\n");
+    let _ = writeln!(
+        out,
+        "\nThe image of a host brings what no file here sets: {} with netplan, containerd 2 on cgroup v2, kubelet and kubeadm {kubernetes}, LVM, time and name service, and on hosts with RDMA the adapter's driver.",
+        c.design.cluster.os.replacen('_', " ", 1).replace('_', ".")
+    );
+    let mut seen: Vec<&str> = Vec::new();
+    for pool in c.design.pools.iter().filter(|p| p.rdma.is_some()) {
+        let Some(host) = pool.hosts.first().copied() else { continue };
+        let system = &c.design.hosts[host].system;
+        if !seen.contains(&system.name.as_str()) {
+            seen.push(&system.name);
+            out += &port_table(c, pool, host);
+        }
+    }
+    out
+}
+
+/// The rails of a system by all the names that they have: neither RDMA devices nor cages follow the order of the rails.
+fn port_table(c: &Compilation, pool: &Pool, host: usize) -> String {
+    let system = &c.design.hosts[host].system;
+    let graph = c.topology.graph(system);
+    let mut out =
+        format!("\n## Rails of {}\n\n| rail | nearest GPU | path | NUMA | RDMA | Linux | PCI | chassis |\n|---|---|---|---|---|---|---|---|\n", system.name);
+    for (rail, (_, port)) in rails(&c.design, pool, host).into_iter().enumerate() {
+        let DeviceKind::Nic(nic) = &system.devices[port.device as usize].kind else { continue };
+        let nearest = graph.and_then(|g| system.gpus().map(|(gpu, _)| (g.path(gpu, port.device), gpu)).min());
+        let named = |list: &[String]| list.get(port.port as usize).map_or("–".to_owned(), |name| format!("`{name}`"));
+        let _ = writeln!(
+            out,
+            "| {rail} | {} | {} | {} | {} | {} | {} | {} |",
+            nearest.map_or("–".to_owned(), |(_, gpu)| system.devices[gpu as usize].flat()),
+            nearest.map_or("–".to_owned(), |(path, _)| path.text()),
+            graph.and_then(|g| g.numa(port.device)).map_or("–".to_owned(), |n| n.to_string()),
+            named(&nic.devices),
+            named(&nic.interfaces),
+            named(&nic.address),
+            host_port(c, port),
+        );
+    }
+    out
+}
