@@ -274,3 +274,22 @@ fn the_graph_of_a_dgx_h100_is_what_nvidia_smi_prints() {
     assert_eq!(graph.path(device("gpu", 0), device("rail", 7)), Path::Sys);
     assert_eq!(graph.nvlink_domain, 8);
 }
+
+/// Source: facts/topo-samples 01 and 23: NUMA affinity 3, 1, 7, 5 by pairs of GPUs, SYS between quadrants of one socket.
+#[test]
+fn a_dgx_a100_has_eight_numa_nodes() {
+    use aic::topology::devices::Path;
+    let c = compile_text("use std.{dgx_a100}\ncluster one { kubernetes = \"1.36\", distribution = k3s }\nhost h : dgx_a100\n");
+    let system = &c.design.hosts[0].system;
+    let graph = c.topology.graph(system).unwrap();
+    let device = |name: &str, i: u16| system.devices.iter().position(|d| d.name == name && d.index == Some(i)).unwrap() as u16;
+    let numa: Vec<_> = (0..8).map(|i| graph.numa(device("gpu", i)).unwrap()).collect();
+    assert_eq!(numa, [3, 3, 1, 1, 7, 7, 5, 5]);
+    assert_eq!((0..8).map(|i| graph.numa(device("rail", i)).unwrap()).collect::<Vec<_>>(), numa);
+    assert_eq!(graph.path(device("gpu", 0), device("rail", 1)), Path::Pxb);
+    assert_eq!(graph.path(device("gpu", 0), device("rail", 2)), Path::Sys);
+    let wrong = compile_text(
+        "use std.{epyc_7742, a100_40_sxm}\nsystem s { memory = 1GiB, cpu : epyc_7742, gpu : a100_40_sxm, link cpu -- gpu : pcie { numa = 4 } }\ncluster one { kubernetes = \"1.36\", distribution = k3s }\nhost h : s\n",
+    );
+    assert!(problems(&wrong).iter().any(|p| p.starts_with("AIC0210") && p.contains("the CPU has 4")), "{:?}", problems(&wrong));
+}

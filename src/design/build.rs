@@ -926,11 +926,33 @@ impl<'l> Builder<'_, 'l> {
                     generation: l.int_opt("generation"),
                     lanes: l.int_opt("lanes"),
                     links: l.int("links"),
+                    numa: l.int_opt("numa").unwrap_or(0),
                     span: link.span,
                 });
             }
+            self.check_numa(&system);
             system
         })
+    }
+
+    /// A NUMA node behind a link is one of the CPU at its end.
+    fn check_numa(&self, system: &System) {
+        let nodes = |device: &u16| match system.devices.get(*device as usize).map(|d| &d.kind) {
+            Some(DeviceKind::Cpu(cpu)) => Some(cpu.numa_nodes),
+            _ => None,
+        };
+        for link in system.links.iter().filter(|l| l.numa > 0) {
+            let fault = match link.a.iter().chain(&link.b).find_map(nodes) {
+                None => "no end of the link is a CPU".to_owned(),
+                Some(count) if link.numa >= count => format!("the CPU has {count}, counted from 0"),
+                Some(_) => continue,
+            };
+            self.lang.error(
+                Diagnostic::error("AIC0210", format!("link of system {} names NUMA node {}; {fault}", system.name, link.numa))
+                    .at(link.span, "here")
+                    .help("`numa` stands at the link between a CPU and what hangs below it"),
+            );
+        }
     }
 
     fn device(&self, device: &crate::lang::node::DeviceEntry) -> DeviceKind {

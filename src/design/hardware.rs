@@ -150,6 +150,7 @@ pub struct Link {
     pub generation: Option<i64>,
     pub lanes: Option<i64>,
     pub links: i64,
+    pub numa: i64,
     #[serde(skip)]
     pub span: Span,
 }

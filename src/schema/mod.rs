@@ -233,6 +233,7 @@ pub fn bounds(name: &str) -> (i64, i64) {
         "mtu" => (576, 65_535),   // RFC 791
         "host_prefix" => (0, 128),
         "feeds" | "planes" | "tiers" => (1, 16),
+        "numa" => (0, 63),
         "max_pods" => (1, 10_000),
         "leaves" | "spines" | "cores" | "unit" | "inter_leaf" => (i64::from(name != "inter_leaf"), 100_000),
         _ => (1, MOST),

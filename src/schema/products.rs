@@ -190,5 +190,6 @@ pub const LINK: Shape = group(
         optional("lanes", Type::Int, "PCIe lanes."),
         default("links", Type::Int, "1", "Parallel links."),
         optional("rate", RATE, "Rate of one link, one direction."),
+        optional("numa", Type::Int, "At a CPU: which of its NUMA nodes is behind the link, counted from 0; without it the first."),
     ],
 );

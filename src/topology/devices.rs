@@ -77,20 +77,31 @@ impl DeviceGraph {
         made
     }
 
+    /// What hangs below a CPU over PCIe or C2C belongs to the NUMA node that its link to the CPU names.
     fn number_numa(&mut self, system: &System) {
+        let below = |medium: &str| matches!(medium, "pcie" | "nvlink_c2c" | "usb");
         let mut first = 0;
         for (cpu, product) in system.cpus() {
-            // Everything that hangs below the CPU over PCIe or C2C belongs to its first NUMA node.
-            let mut queue = VecDeque::from([cpu]);
-            while let Some(device) = queue.pop_front() {
-                if self.numa[device as usize].is_some() {
+            self.numa[cpu as usize] = Some(first);
+            let mut queue = VecDeque::new();
+            for link in system.links.iter().filter(|l| below(&l.medium)) {
+                let ends = match (link.a.contains(&cpu), link.b.contains(&cpu)) {
+                    (true, _) => &link.b,
+                    (_, true) => &link.a,
+                    _ => continue,
+                };
+                queue.extend(ends.iter().map(|device| (*device, first + link.numa.min(product.numa_nodes - 1))));
+            }
+            while let Some((device, node)) = queue.pop_front() {
+                let known = device as usize >= self.numa.len() || self.cpus[device as usize] || self.numa[device as usize].is_some();
+                if known {
                     continue;
                 }
-                self.numa[device as usize] = Some(first);
+                self.numa[device as usize] = Some(node);
                 for edge in self.graph.edges(NodeIndex::new(device as usize)) {
                     let next = if edge.source().index() == device as usize { edge.target() } else { edge.source() };
-                    if matches!(edge.weight().0.as_str(), "pcie" | "nvlink_c2c" | "usb") && !self.cpus[next.index()] {
-                        queue.push_back(next.index() as u16);
+                    if below(&edge.weight().0) {
+                        queue.push_back((next.index() as u16, node));
                     }
                 }
             }
