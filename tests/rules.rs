@@ -116,3 +116,15 @@ fn aic0503_compares_the_real_ratio_with_the_declared_one() {
     assert!(!design(&text(8, "4:1")).iter().any(|d| d.code == "AIC0503"));
     assert!(!design(&text(32, "1:1")).iter().any(|d| d.code == "AIC0503"));
 }
+
+/// The fix replaces the one profile that is wrong, not the list.
+#[test]
+fn aic0801_offers_the_nearest_profile() {
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/inference/cluster.aic")).unwrap().replacen("\"2g.20gb\"", "\"2g.20g\"", 1);
+    let sources = std::collections::BTreeMap::from([("cluster.aic".to_owned(), text.clone())]);
+    let c = aic::compile(&sources, "cluster.aic", aic::lang::Options::default());
+    let fault = c.diagnostics.iter().find(|d| d.code == "AIC0801").unwrap();
+    let (span, new) = &fault.fixes[0].edits[0];
+    assert_eq!((&text[span.start as usize..span.end as usize], new.as_str()), ("\"2g.20g\"", "\"2g.20gb\""));
+}

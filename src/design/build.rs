@@ -176,6 +176,7 @@ fn collect_spans(node: &Node, prefix: &str, out: &mut BTreeMap<String, Span>) {
     for (name, slot) in &node.fields {
         out.insert(format!("{prefix}{name}"), slot.span);
         out.insert(format!("{prefix}{name}="), slot.value_span);
+        out.extend(slot.elements().into_iter().enumerate().map(|(i, element)| (format!("{prefix}{name}=[{i}]"), element)));
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (name, group) in &node.groups {

@@ -9,7 +9,7 @@ use super::value::{ObjectId, Value};
 use super::{Lang, suggest};
 use crate::base::{Diagnostic, Span};
 use crate::schema::{self, Field, Group, Model, Models, Need, Repeat, Shape, Type};
-use crate::syntax::ast::{Block, Body, Expr, Item, ItemKind, Name};
+use crate::syntax::ast::{Block, Body, Expr, ExprKind, Item, ItemKind, Name};
 
 /// A product with the fields of its models merged in.
 #[derive(Debug)]
@@ -75,6 +75,19 @@ pub struct Slot {
     layer: u32,
     /// The value, once known.
     pub lazy: Lazy,
+}
+
+impl Slot {
+    /// The elements of a list that is written out, so that a rule can point at one of them.
+    pub fn elements(&self) -> Vec<Span> {
+        match &self.source {
+            SlotSource::Expression(value, _) => match &*value.kind {
+                ExprKind::List(elements) if elements.iter().all(|(spread, _)| !spread) => elements.iter().map(|(_, element)| element.span).collect(),
+                _ => Vec::new(),
+            },
+            SlotSource::Entries(_) => Vec::new(),
+        }
+    }
 }
 
 /// Where a value comes from.

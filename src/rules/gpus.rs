@@ -20,15 +20,22 @@ pub fn mig_layout(cx: &Context, report: &mut Report) {
         let (Some((strategy, layout)), Some(model)) = (&gpu.mig, host.system.gpu_model()) else { continue };
         let span = pool.at.field("gpu.mig.layout=");
         let mut found = Vec::new();
-        for name in layout {
+        for (i, name) in layout.iter().enumerate() {
             match model.mig.iter().find(|p| p.name == *name) {
                 Some(profile) => found.push(profile),
                 None => {
                     let known: Vec<&str> = model.mig.iter().map(|p| p.name.as_str()).collect();
-                    let mut diagnostic = Diagnostic::error("AIC0801", format!("{} has no MIG profile {name}", model.name)).at(span, "here");
+                    let element = pool.at.set(&format!("gpu.mig.layout=[{i}]"));
+                    let mut diagnostic = Diagnostic::error("AIC0801", format!("{} has no MIG profile {name}", model.name)).at(element.unwrap_or(span), "here");
                     diagnostic = match crate::base::names::nearest(name, known.iter().copied()) {
                         _ if known.is_empty() => diagnostic.help("this GPU has no MIG; use `sharing : time_slicing`"),
-                        Some(near) => diagnostic.help(format!("`\"{near}\"`")).note(format!("it has {}", known.join(", "))),
+                        Some(near) => {
+                            let diagnostic = diagnostic.help(format!("`\"{near}\"`")).note(format!("it has {}", known.join(", ")));
+                            match element {
+                                Some(element) => diagnostic.fix(element, format!("\"{near}\"")),
+                                None => diagnostic,
+                            }
+                        }
                         None => diagnostic.help(format!("it has {}", known.join(", "))),
                     };
                     report.push(diagnostic);
