@@ -132,6 +132,7 @@ rules! {
     "AIC0803" "gpu-settings" Error "a pool with GPUs says nothing about them, or the other way round" Some(gpus::settings);
     "AIC0901" "training-without-rdma" Error "a training job over hosts that have a fabric does without RDMA" Some(rdma::silent_tcp);
     "AIC0902" "rdma-unattached" Error "a pool hands out ports of a fabric that its hosts are not on" Some(rdma::unattached);
+    "AIC0903" "rail-without-network" Error "pods attach to a rail that no network numbers" Some(rdma::unnumbered);
     "AIC1001" "mixed-gang" Error "one job spans different GPU models" Some(workloads::mixed_gang);
     "AIC1002" "gang-size" Error "a gang is larger than its pool" Some(workloads::gang_size);
     "AIC1003" "gang-level" Error "a gang is larger than the level that it must stay within" Some(workloads::gang_level);

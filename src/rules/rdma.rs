@@ -70,3 +70,27 @@ pub fn unattached(cx: &Context, report: &mut Report) {
         }
     }
 }
+
+/// AIC0903.
+pub fn unnumbered(cx: &Context, report: &mut Report) {
+    for (_, pool) in cx.pools() {
+        let (Some(host), Some(rdma)) = (pool.hosts.first(), &pool.rdma) else { continue };
+        if !matches!(rdma.mode.as_str(), "sriov" | "host_device") {
+            continue;
+        }
+        for (rail, (fabric_id, _)) in crate::nodes::resources::rails(cx.design, pool, *host).into_iter().enumerate() {
+            let fabric = &cx.design.fabrics[fabric_id];
+            if cx.design.networks.iter().any(|n| n.fabric == fabric_id && n.rail == Some(rail as i64)) {
+                continue;
+            }
+            report.push(
+                Diagnostic::error("AIC0903", format!("no network numbers rail {rail} of pool {} on fabric {}", pool.name, fabric.name))
+                    .at(pool.at.field("rdma.fabric"), "its pods get a port of each rail")
+                    .at(fabric.at.head, "this fabric")
+                    .why("a pod attaches to a network a rail; one that is not there keeps it in ContainerCreating")
+                    .help(format!("network rail[…] {{ fabric = {}, rail = index, cidr = … }} up to rail {rail}", fabric.name)),
+            );
+            break;
+        }
+    }
+}
