@@ -118,6 +118,12 @@ pub struct Pods {
 }
 
 impl Pods {
+    /// Addresses that a host's block has for pods.
+    pub fn addresses_per_host(&self) -> u128 {
+        let bits = self.cidr.max_prefix_len().saturating_sub(self.host_prefix).min(100);
+        (1_u128 << bits).saturating_sub(2)
+    }
+
     /// Bytes that the encapsulation adds to a pod's packet on a network of that range: outer IP, UDP and tunnel header.
     pub fn overhead(&self, network: &IpNet) -> i64 {
         match (self.encapsulation.as_str(), network) {

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, EnvVar, EnvVarSource, HostAlias, HostPathVolumeSource, ObjectFieldSelector, Pod, PodSpec, ResourceRequirements, SecurityContext,
-    Volume, VolumeMount,
+    Capabilities, Container, HostAlias, HostPathVolumeSource, Pod, PodSpec, ResourceRequirements, SecurityContext, Volume, VolumeMount,
 };
 use k8s_openapi::api::flowcontrol::v1::{
     FlowDistinguisherMethod, FlowSchema, FlowSchemaSpec, GroupSubject, LimitResponse, LimitedPriorityLevelConfiguration, PolicyRulesWithSubjects,
@@ -20,7 +19,7 @@ use super::kinds::kubeadm::{
     GroupResources, HostMount, Identity, InitConfiguration, Key, Keys, KubeletConfiguration, LocalEtcd, Networking, NodeRegistration, PATCHES, Patches, Policy,
     Provider, Proxy,
 };
-use super::kinds::{Configuration, amounts, int, non_empty, strings, taints};
+use super::kinds::{Configuration, amounts, int, non_empty, strings, taints, variable, variable_of_field};
 use super::object::Document;
 use super::{Artifacts, kubernetes};
 use crate::Compilation;
@@ -183,8 +182,6 @@ impl Files<'_> {
     /// The endpoint's address, held by one of the hosts at a time.
     fn kube_vip(&self) -> Document {
         let interface = node_interfaces(self.c).into_iter().next().unwrap_or_default();
-        let variable = |name: &str, value: &str| EnvVar { name: name.to_owned(), value: Some(value.to_owned()), value_from: None };
-        let node = EnvVarSource { field_ref: Some(ObjectFieldSelector { field_path: "spec.nodeName".into(), api_version: None }), ..Default::default() };
         let config = "/etc/kubernetes/admin.conf";
         let container = Container {
             name: "kube-vip".into(),
@@ -193,11 +190,11 @@ impl Files<'_> {
             args: Some(strings(["manager"])),
             env: Some(vec![
                 variable("vip_arp", "true"),
-                variable("vip_interface", &interface),
+                variable("vip_interface", interface),
                 variable("vip_subnet", "32"),
                 variable("address", self.control_plane.endpoint.as_deref().unwrap_or("")),
                 variable("port", "6443"),
-                EnvVar { name: "vip_nodename".into(), value: None, value_from: Some(node) },
+                variable_of_field("vip_nodename", "spec.nodeName"),
                 variable("cp_enable", "true"),
                 variable("cp_namespace", "kube-system"),
                 variable("svc_enable", "false"),

@@ -337,13 +337,13 @@ fn workloads<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S:
 
 /// The pods of a shape that one template makes, by their place in it.
 fn template<'a>(c: &'a Compilation, shape: &'a PodShape, name: &'a str, makes: impl Fn(usize) -> bool) -> Pods<'a> {
-    let names = |hosts: &mut dyn Iterator<Item = usize>| hosts.map(|h| c.design.hosts[h].name.as_str()).collect::<Vec<_>>();
+    let name_of = |host: &usize| c.design.hosts[*host].name.as_str();
     Pods {
         template: name,
         count: (0..shape.count).filter(|pod| makes(*pod)).count(),
         requests: quantities(&shape.requests),
-        candidates: names(&mut shape.candidates.iter().copied()),
-        placed: names(&mut shape.placed.iter().enumerate().filter(|(pod, _)| makes(*pod)).map(|(_, host)| *host)),
+        candidates: shape.candidates.iter().map(name_of).collect(),
+        placed: shape.placed.iter().enumerate().filter(|(pod, _)| makes(*pod)).map(|(_, host)| name_of(host)).collect(),
     }
 }
 
@@ -393,7 +393,7 @@ fn expected(c: &Compilation) -> Vec<Expected<'_>> {
         }));
     }
     for (f, plan) in d.fabrics.iter().zip(&c.topology.fabrics).filter(|(f, _)| matches!(f.kind.as_str(), "infiniband" | "roce")) {
-        let rate = plan.cables.keys().find(|(from, ..)| *from == "host").map(|(.., gbps)| *gbps);
+        let rate = plan.host_gbps();
         out.extend(rate.map(|rate| Expected {
             test: "ib_write_bw",
             scope: "port",

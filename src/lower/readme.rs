@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Artifacts;
+use super::{Artifacts, kubernetes::drained_at_once};
 use crate::Compilation;
 
 /// Writes the page.
@@ -33,7 +33,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         ("`install/README.md`: operators in their order, each followed by the folders of `kubernetes/` that it serves".into(), "drivers load".into()),
     ];
     if let Some(pool) = rdma {
-        let at_a_time = (pool.hosts.len() / 8).max(1);
+        let at_a_time = drained_at_once(pool);
         steps.push((
             apply(&["runtime", "gpu", "network"]),
             format!("the first time virtual functions and the RDMA mode drain and **reboot** hosts, {at_a_time} at a time"),

@@ -7,7 +7,7 @@ use crate::Compilation;
 use crate::base::quantity::{decimal, find_unit};
 use crate::base::{Dimension, Quantity, Rational};
 use crate::design::{Design, Storage};
-use crate::topology::storage::{FULL_RATIO, domains, figures, usable_share};
+use crate::topology::storage::{domains, figures, usable_share, without_largest};
 
 fn shown(value: Option<Rational>, dimension: Dimension, unit: &str) -> String {
     value.map_or("unknown".into(), |v| Quantity { unit: find_unit(unit), ..Quantity::new(v, dimension) }.to_string())
@@ -27,13 +27,15 @@ fn heal_rows(d: &Design, storage: &Storage, raw: Option<Rational>, out: &mut Str
     );
     for domain in ["host", "rack"] {
         let domains = domains(d, storage, domain);
-        let Some(largest) = domains.iter().max().filter(|_| domains.len() > 1) else { continue };
-        let left = (raw - *largest) * Rational::new(FULL_RATIO.0, FULL_RATIO.1);
+        if domains.len() < 2 {
+            continue;
+        }
+        let (largest, left) = without_largest(&domains);
         let verdict = if left >= filled { "heals by itself".to_owned() } else { format!("heals by itself below {} % only", percent(left / raw)) };
         let _ = writeln!(
             out,
             "| one {domain} lost | (raw − {}) × 95 %, Ceph's full ratio | {}: {verdict} |",
-            shown(Some(*largest), Dimension::Bytes, "TB"),
+            shown(Some(largest), Dimension::Bytes, "TB"),
             shown(Some(left), Dimension::Bytes, "TB")
         );
     }
@@ -112,9 +114,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     for workload in &d.workloads {
         let Some(checkpoint) = &workload.checkpoint else { continue };
         let f = figures(d, &d.storages[d.volumes[checkpoint.volume].storage]);
-        let time = |rate: Option<Rational>, bytes: Rational| {
-            rate.filter(|r| *r > Rational::from_integer(0)).map_or("unknown".to_owned(), |r| format!("{} s", decimal(bytes / r, 1)))
-        };
+        let time = |rate: Option<Rational>, bytes: Rational| rate.map_or("unknown".to_owned(), |r| format!("{} s", decimal(bytes / r, 1)));
         let readers = checkpoint.size.value * Rational::from_integer(checkpoint.readers.into());
         let _ = write!(
             out,

@@ -147,8 +147,7 @@ pub fn mtu(cx: &Context, report: &mut Report) {
 pub fn host_block(cx: &Context, report: &mut Report) {
     let cluster = &cx.design.cluster;
     let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != "aws_vpc") else { return };
-    let bits = pods.cidr.max_prefix_len().saturating_sub(pods.host_prefix).min(100);
-    let addresses = (1_u128 << bits).saturating_sub(2);
+    let addresses = pods.addresses_per_host();
     for (_, pool) in cx.pools() {
         if pool.max_pods as u128 > addresses {
             report.push(

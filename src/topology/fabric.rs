@@ -92,6 +92,13 @@ pub struct LinkPlan {
     pub cable: u32,
 }
 
+impl FabricPlan {
+    /// Gigabits a second of the links to hosts.
+    pub fn host_gbps(&self) -> Option<u64> {
+        self.cables.keys().find(|(from, ..)| *from == "host").map(|(.., gbps)| *gbps)
+    }
+}
+
 /// Why a fabric cannot be planned.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {

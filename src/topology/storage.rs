@@ -6,7 +6,7 @@ use crate::base::Rational;
 use crate::design::{Design, DeviceKind, Storage, StoragePart};
 
 /// Ceph stops writing here (`mon_osd_full_ratio`, its default): what is left of a cluster must hold its data below it.
-pub const FULL_RATIO: (i128, i128) = (95, 100);
+const FULL_RATIO: (i128, i128) = (95, 100);
 
 /// The figures of one storage; what a missing data sheet hides is `None`.
 #[derive(Clone, Debug, Default)]
@@ -51,15 +51,21 @@ fn host_bytes(design: &Design, storage: &Storage, host: usize) -> Rational {
     design.hosts[host].system.disks(disks).map(|d| d.capacity.value).fold(Rational::zero(), |a, b| a + b)
 }
 
+/// The largest of some failure domains, and what the others hold below the full ratio when it is lost.
+pub fn without_largest(domains: &[Rational]) -> (Rational, Rational) {
+    let raw: Rational = domains.iter().copied().fold(Rational::zero(), |a, b| a + b);
+    let largest = domains.iter().max().copied().unwrap_or_else(Rational::zero);
+    (largest, (raw - largest) * Rational::new(FULL_RATIO.0, FULL_RATIO.1))
+}
+
 /// The share of raw that may be filled: `fill`, or less where the largest failure domain must heal by itself.
 pub fn usable_share(design: &Design, storage: &Storage, part: &StoragePart) -> Rational {
     let domains = domains(design, storage, &part.failure_domain);
     let raw: Rational = domains.iter().copied().fold(Rational::zero(), |a, b| a + b);
-    let largest = domains.iter().max().copied().unwrap_or_else(Rational::zero);
     if raw.is_zero() || domains.len() as i64 <= part.width() {
         return storage.fill.value;
     }
-    storage.fill.value.min((raw - largest) / raw * Rational::new(FULL_RATIO.0, FULL_RATIO.1))
+    storage.fill.value.min(without_largest(&domains).1 / raw)
 }
 
 /// The figures of a storage.

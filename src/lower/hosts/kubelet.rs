@@ -81,10 +81,12 @@ pub fn kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Docu
     let mut document = Document::configuration(&configuration, &pool.at.source, pool.at.head)
         .because("", "Installed as /etc/kubernetes/aic/patches/kubeletconfiguration0+merge.yaml: kubeadm merges it into the cluster's at init, join and upgrade.\nA change of the CPU, memory or topology manager: drain, stop the kubelet, delete its state file in /var/lib/kubelet, start, uncordon.")
         .because("/protectKernelDefaults", "Refuses to start unless sysctl.conf is applied, instead of changing the kernel itself.")
-        .because("/maxPods", format!("A /{} a host has {} addresses for them.", c.design.cluster.pods.as_ref().map_or(24, |p| p.host_prefix), pod_addresses(c)))
         .because("/mergeDefaultEvictionSettings", "Else every signal that is not named becomes 0.")
         .because("/serializeImagePulls", "A small image must not wait behind one of tens of gigabytes.")
         .because("/shutdownGracePeriod", format!("SIGTERM, one checkpoint ({grace} s), and {CRITICAL_SECONDS} s for the agents after it."));
+    if let Some(pods) = &c.design.cluster.pods {
+        document = document.because("/maxPods", format!("A /{} a host has {} addresses for them.", pods.host_prefix, pods.addresses_per_host()));
+    }
     let allocatable = system.threads() - threads;
     if pins {
         document = document.because(
@@ -113,11 +115,6 @@ pub fn kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Docu
 
 /// What critical pods have after all others are gone.
 const CRITICAL_SECONDS: i64 = 60;
-
-fn pod_addresses(c: &Compilation) -> u64 {
-    let prefix = c.design.cluster.pods.as_ref().map_or(24, |p| p.host_prefix);
-    (1u64 << (32 - prefix.clamp(1, 30))).saturating_sub(2)
-}
 
 fn cpu_options(c: &Compilation, id: usize, pool: &Pool, system: &System) -> BTreeMap<&'static str, &'static str> {
     let mut options = BTreeMap::new();

@@ -16,7 +16,9 @@ pub mod nvidia;
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Taint, Toleration};
+use k8s_openapi::api::core::v1::{
+    EnvVar, EnvVarSource, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector, Taint, Toleration,
+};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Serialize;
@@ -132,6 +134,17 @@ pub fn quantities(resources: &Resources) -> BTreeMap<String, Quantity> {
 /// Amounts written out.
 pub fn amounts<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, Quantity> {
     pairs.into_iter().map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned()))).collect()
+}
+
+/// A variable of a container.
+pub fn variable(name: &str, value: impl Into<String>) -> EnvVar {
+    EnvVar { name: name.to_owned(), value: Some(value.into()), value_from: None }
+}
+
+/// A variable that takes a field of the pod.
+pub fn variable_of_field(name: &str, path: &str) -> EnvVar {
+    let field = ObjectFieldSelector { field_path: path.to_owned(), api_version: None };
+    EnvVar { name: name.to_owned(), value: None, value_from: Some(EnvVarSource { field_ref: Some(field), ..Default::default() }) }
 }
 
 /// A selector of labels.

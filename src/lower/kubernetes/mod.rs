@@ -19,6 +19,8 @@ use super::{Artifacts, Content};
 use crate::Compilation;
 use crate::versions::{self, Chart};
 
+pub use network::drained_at_once;
+
 /// What the lowering of one folder reads.
 pub struct Input<'a> {
     /// The compilation.

@@ -73,11 +73,16 @@ fn nic_cluster_policy(input: &Input) -> Document {
     policy
 }
 
+/// How many hosts of a pool the SR-IOV operator drains at a time: an eighth.
+pub fn drained_at_once(pool: &Pool) -> i64 {
+    (pool.hosts.len() as i64 / 8).max(1)
+}
+
 fn pool_config(input: &Input, pool: &Pool) -> Document {
     let label = pool_label(input.design(), pool);
     let spec = SriovNetworkPoolConfigSpec {
         node_selector: LabelSelector { match_labels: Some(texts([(label, &pool.name)])), ..Default::default() },
-        max_unavailable: (pool.hosts.len() as i64 / 8).max(1),
+        max_unavailable: drained_at_once(pool),
         rdma_mode: "exclusive",
     };
     input

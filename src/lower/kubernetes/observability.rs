@@ -200,8 +200,7 @@ fn rail_speed(input: &Input, pool: &Pool, hosts: &str) -> Option<Rule> {
     let first = *pool.hosts.first()?;
     let rails = crate::nodes::resources::rails(d, pool, first);
     let (fabric, _) = rails.first()?;
-    let links = &input.compilation.topology.fabrics[*fabric];
-    let gbps = links.cables.keys().find(|(from, ..)| *from == "host").map(|(.., gbps)| *gbps)?;
+    let gbps = input.compilation.topology.fabrics[*fabric].host_gbps()?;
     let devices: Option<Vec<&str>> = rails
         .iter()
         .map(|(_, port)| match &d.hosts[first].system.devices[port.device as usize].kind {

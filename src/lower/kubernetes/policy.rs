@@ -49,6 +49,17 @@ fn pods_in(namespace: &str, key: &str, value: &str) -> NetworkPolicyPeer {
     }
 }
 
+/// Pods of a namespace may talk to each other.
+fn among(pods: LabelSelector) -> NetworkPolicySpec {
+    let peer = || Some(vec![NetworkPolicyPeer { pod_selector: Some(pods.clone()), ..Default::default() }]);
+    NetworkPolicySpec {
+        pod_selector: Some(pods.clone()),
+        policy_types: Some(strings(["Ingress", "Egress"])),
+        ingress: Some(vec![NetworkPolicyIngressRule { from: peer(), ..Default::default() }]),
+        egress: Some(vec![NetworkPolicyEgressRule { to: peer(), ..Default::default() }]),
+    }
+}
+
 /// Nothing but names, the API server and, in a queue's namespace, the pods beside it.
 fn basic_policies(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> Vec<Document> {
     let at = namespace_at(input, origin);
@@ -77,14 +88,7 @@ fn basic_policies(input: &Input, namespace: &str, origin: (bool, usize, bool)) -
             .because("/spec/egress", "An ipBlock does not match hosts of the cluster with Cilium: the API server is an entity."),
     ];
     if origin.2 {
-        let peer = || Some(vec![NetworkPolicyPeer { pod_selector: all_pods(), ..Default::default() }]);
-        let spec = NetworkPolicySpec {
-            pod_selector: all_pods(),
-            policy_types: both(),
-            ingress: Some(vec![NetworkPolicyIngressRule { from: peer(), ..Default::default() }]),
-            egress: Some(vec![NetworkPolicyEgressRule { to: peer(), ..Default::default() }]),
-        };
-        policies.push(object("allow-namespace", spec).because(
+        policies.push(object("allow-namespace", among(LabelSelector::default())).because(
             "/spec",
             "Pods of a job meet for rendezvous and NCCL's bootstrap. A NetworkPolicy cannot say \"the same job\": the namespace is the border.",
         ));
@@ -94,15 +98,7 @@ fn basic_policies(input: &Input, namespace: &str, origin: (bool, usize, bool)) -
 
 /// The pods of a replica over several hosts talk to each other.
 fn group_policy(input: &Input, workload: &Workload) -> Document {
-    let own = || labelled("app.kubernetes.io/name", &workload.name);
-    let peer = || Some(vec![NetworkPolicyPeer { pod_selector: Some(own()), ..Default::default() }]);
-    let spec = NetworkPolicySpec {
-        pod_selector: Some(own()),
-        policy_types: Some(strings(["Ingress", "Egress"])),
-        ingress: Some(vec![NetworkPolicyIngressRule { from: peer(), ..Default::default() }]),
-        egress: Some(vec![NetworkPolicyEgressRule { to: peer(), ..Default::default() }]),
-    };
-    let policy = NetworkPolicy { spec: Some(spec), ..Default::default() };
+    let policy = NetworkPolicy { spec: Some(among(labelled("app.kubernetes.io/name", &workload.name))), ..Default::default() };
     input.maker.namespaced(&workload.at, &workload.namespace, &format!("{}-group", workload.name), policy)
 }
 

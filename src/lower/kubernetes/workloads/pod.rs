@@ -1,16 +1,16 @@
 //! The pod of a workload: what every controller's template has in common.
 
 use k8s_openapi::api::core::v1::{
-    Affinity, Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource, HTTPGetAction, Lifecycle, LifecycleHandler,
-    ObjectFieldSelector, PersistentVolumeClaimVolumeSource, PodAffinity, PodAffinityTerm, PodSpec, PodTemplateSpec, Probe, ResourceRequirements,
-    SeccompProfile, SecurityContext, SleepAction, TCPSocketAction, Volume, VolumeMount, WeightedPodAffinityTerm,
+    Affinity, Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, HTTPGetAction, Lifecycle, LifecycleHandler,
+    PersistentVolumeClaimVolumeSource, PodAffinity, PodAffinityTerm, PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext,
+    SleepAction, TCPSocketAction, Volume, VolumeMount, WeightedPodAffinityTerm,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use num_traits::ToPrimitive as _;
 
-use super::super::super::kinds::{int, labelled, non_empty, quantities, strings, texts, tolerations};
+use super::super::super::kinds::{int, labelled, non_empty, quantities, strings, texts, tolerations, variable, variable_of_field};
 use super::super::super::object::Document;
 use super::super::network::attachment_name;
 use super::Input;
@@ -28,10 +28,6 @@ pub struct Template<'a> {
     pub pool_id: usize,
     pub pool: &'a Pool,
     pub shape: &'a PodShape,
-}
-
-fn variable(name: &str, value: impl Into<String>) -> EnvVar {
-    EnvVar { name: name.to_owned(), value: Some(value.into()), value_from: None }
 }
 
 impl Template<'_> {
@@ -58,9 +54,7 @@ impl Template<'_> {
             env.push(variable("PET_NPROC_PER_NODE", w.gpus.max(1).to_string()));
             env.push(variable("PET_MASTER_ADDR", format!("{0}-worker-0-0.{0}", w.name)));
             env.push(variable("PET_MASTER_PORT", RENDEZVOUS.to_string()));
-            let rank = ObjectFieldSelector { field_path: "metadata.annotations['batch.kubernetes.io/job-completion-index']".into(), api_version: None };
-            let from = EnvVarSource { field_ref: Some(rank), ..Default::default() };
-            env.push(EnvVar { name: "PET_NODE_RANK".into(), value: None, value_from: Some(from) });
+            env.push(variable_of_field("PET_NODE_RANK", "metadata.annotations['batch.kubernetes.io/job-completion-index']"));
         }
         if let Some(p) = &w.parallel {
             for (name, n) in [("TENSOR", p.tensor), ("PIPELINE", p.pipeline), ("DATA", p.data), ("CONTEXT", p.context), ("EXPERT", p.expert)] {
