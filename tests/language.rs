@@ -136,3 +136,23 @@ fn odd_numbers_never_panic() {
         at = end;
     }
 }
+
+/// Every word of a design misspelt: a typo in the name of the disks once divided a checkpoint by the rate of no disks.
+#[test]
+fn misspelt_words_never_panic() {
+    let text = include_str!("../examples/atlas/cluster.aic");
+    let hardware = include_str!("../examples/atlas/hardware.aic");
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut at = 0;
+    while let Some(start) = text[at..].find(|c: char| c.is_ascii_alphabetic()).map(|i| at + i) {
+        let end = start + text[start..].find(|c: char| !word(c)).unwrap_or(text.len() - start);
+        let line = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        // Comments are not read.
+        if !text[line..start].contains("//") {
+            let edited = format!("{}x{}", &text[..end], &text[end..]);
+            let project = BTreeMap::from([("cluster.aic".to_owned(), edited), ("hardware.aic".to_owned(), hardware.to_owned())]);
+            aic::compile(&project, "cluster.aic", Options::default());
+        }
+        at = end;
+    }
+}

@@ -333,7 +333,7 @@ pub fn checkpoint_interval(cx: &Context, report: &mut Report) {
     for (_, workload, _) in cx.workloads() {
         let Some(checkpoint) = &workload.checkpoint else { continue };
         let storage = &cx.design.storages[cx.design.volumes[checkpoint.volume].storage];
-        let Some(rate) = figures(cx.design, storage).write.filter(|r| !r.is_zero()) else { continue };
+        let Some(rate) = figures(cx.design, storage).write else { continue };
         let time = checkpoint.size.value / rate;
         // Half of the interval is the most that leaves room for a slow write.
         if time * Rational::from_integer(2) > checkpoint.every.value {

@@ -8,7 +8,7 @@ use crate::design::{Design, DeviceKind, Storage, StoragePart};
 /// Ceph stops writing here (`mon_osd_full_ratio`, its default): what is left of a cluster must hold its data below it.
 const FULL_RATIO: (i128, i128) = (95, 100);
 
-/// The figures of one storage; what a missing data sheet hides is `None`.
+/// The figures of one storage; what a missing data sheet hides is `None`. A rate is never zero.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// Bytes of the disks.
@@ -79,7 +79,8 @@ pub fn figures(design: &Design, storage: &Storage) -> Figures {
         return out;
     }
     let disks: Vec<_> = storage.hosts.iter().flat_map(|h| storage.disks.iter().flat_map(move |d| design.hosts[*h].system.disks(d))).collect();
-    let sum = |rates: Vec<Option<Rational>>| rates.into_iter().try_fold(Rational::zero(), |a, b| Some(a + b?));
+    // No disks, no rate: times are divided by it.
+    let sum = |rates: Vec<Option<Rational>>| rates.into_iter().try_fold(Rational::zero(), |a, b| Some(a + b?)).filter(|rate| !rate.is_zero());
     let raw = disks.iter().map(|d| d.capacity.value).fold(Rational::zero(), |a, b| a + b);
     out.raw = Some(raw);
     out.disk_read = sum(disks.iter().map(|d| d.read.map(|r| r.value)).collect());
