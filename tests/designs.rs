@@ -263,7 +263,7 @@ fn every_system_of_the_library_is_sound() {
 
 #[test]
 fn the_graph_of_a_dgx_h100_is_what_nvidia_smi_prints() {
-    use aic::topology::devices::Path;
+    use aic::topology::host::Path;
     let c = compile_text("use std.{dgx_h100}\ncluster one { kubernetes = \"1.36\", distribution = k3s }\nhost h : dgx_h100\n");
     let system = &c.design.hosts[0].system;
     let graph = c.topology.graph(system).unwrap();
@@ -278,7 +278,7 @@ fn the_graph_of_a_dgx_h100_is_what_nvidia_smi_prints() {
 /// Source: facts/topo-samples 01 and 23: NUMA affinity 3, 1, 7, 5 by pairs of GPUs, SYS between quadrants of one socket.
 #[test]
 fn a_dgx_a100_has_eight_numa_nodes() {
-    use aic::topology::devices::Path;
+    use aic::topology::host::Path;
     let c = compile_text("use std.{dgx_a100}\ncluster one { kubernetes = \"1.36\", distribution = k3s }\nhost h : dgx_a100\n");
     let system = &c.design.hosts[0].system;
     let graph = c.topology.graph(system).unwrap();

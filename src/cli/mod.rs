@@ -8,6 +8,7 @@ pub mod explain;
 mod new;
 pub mod project;
 pub mod render;
+mod topo;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -39,6 +40,8 @@ enum Command {
         /// The folder.
         dir: std::path::PathBuf,
     },
+    /// Prints the paths between the devices of a host, as `nvidia-smi topo -m` does.
+    Topo(topo::Arguments),
     /// Runs the language server on standard input and output.
     Lsp,
     /// Prints the schema: every kind and field.
@@ -109,6 +112,7 @@ pub fn main() -> i32 {
     };
     let result = match cli.command {
         Command::Build(arguments) => build::run(&arguments),
+        Command::Topo(arguments) => topo::run(&arguments),
         Command::Lsp => crate::lsp::run(),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::New { dir } => new::run(&dir),

@@ -968,6 +968,7 @@ impl<'l> Builder<'_, 'l> {
         let r = Reader { lang: self.lang, node: product.node.clone(), sound: &sound };
         match device.kind {
             "cpu" => DeviceKind::Cpu(Self::cached(&self.products.cpus, product, || Cpu {
+                vendor: r.text_opt("vendor"),
                 name: product.name.to_string(),
                 cores: r.int("cores"),
                 threads_per_core: r.int("threads_per_core"),

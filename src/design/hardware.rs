@@ -68,6 +68,7 @@ pub enum DeviceKind {
 #[allow(missing_docs, reason = "documented in the schema table, one place")]
 pub struct Cpu {
     pub name: String,
+    pub vendor: Option<String>,
     pub cores: i64,
     pub threads_per_core: i64,
     pub numa_nodes: i64,

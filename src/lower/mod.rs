@@ -5,7 +5,7 @@ mod hosts;
 mod install;
 mod kinds;
 pub mod kubernetes;
-mod network;
+pub mod network;
 pub mod object;
 pub mod plan;
 mod readme;

@@ -2,8 +2,8 @@
 
 pub mod addresses;
 pub mod cables;
-pub mod devices;
 pub mod fabric;
+pub mod host;
 pub mod ports;
 pub mod racks;
 pub mod storage;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 use crate::design::{Design, PortRef, System};
 
 pub use addresses::Address;
-pub use devices::DeviceGraph;
 pub use fabric::{End, FabricPlan, Fault, LinkPlan, Switch, Tier};
+pub use host::DeviceGraph;
 
 /// Everything that follows from the design by planning.
 #[derive(Debug, Default)]

@@ -1,5 +1,7 @@
 //! `network/`: cables, ports and addresses as CSV.
 
+pub mod nccl;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -1,6 +1,8 @@
 //! The devices in a host as a graph: NUMA nodes, the path between two devices, NVLink domains, GPU–NIC pairs.
 //!
-//! The classes are those of `nvidia-smi topo -m`; the rules are LANGUAGE.md, "Device graph".
+//! The classes are those of `nvidia-smi topo -m`.
+
+pub mod matrix;
 
 use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::visit::EdgeRef;
@@ -47,8 +49,17 @@ pub struct DeviceGraph {
     cpus: Vec<bool>,
     gpus: Vec<u16>,
     switches: Vec<bool>,
+    /// NVLinks of each GPU that leave the chassis for switches of the rack.
+    backplane: i64,
     /// GPUs that reach each other over NVLink or xGMI, the largest set.
     pub nvlink_domain: usize,
+}
+
+/// A superchip without NVLink inside its chassis has all of it in the backplane of its rack.
+fn backplane(system: &System) -> i64 {
+    let inside = system.links.iter().any(|l| l.medium == "nvlink");
+    let links = |gpu: &crate::design::Gpu| gpu.nvlink.as_ref().filter(|_| gpu.form_factor.as_deref() == Some("superchip")).map_or(0, |(links, _)| *links);
+    if inside { 0 } else { system.gpu_model().map_or(0, |gpu| links(gpu)) }
 }
 
 impl DeviceGraph {
@@ -71,7 +82,7 @@ impl DeviceGraph {
         let cpus: Vec<bool> = system.devices.iter().map(|d| matches!(d.kind, DeviceKind::Cpu(_))).collect();
         let switches = system.devices.iter().map(|d| matches!(d.kind, DeviceKind::NvSwitch)).collect();
         let gpus = system.gpus().map(|(i, _)| i).collect();
-        let mut made = Self { graph, numa: vec![None; count], cpus, gpus, switches, nvlink_domain: 0 };
+        let mut made = Self { graph, numa: vec![None; count], cpus, gpus, switches, backplane: backplane(system), nvlink_domain: 0 };
         made.number_numa(system);
         made.nvlink_domain = made.largest_domain();
         made
@@ -129,7 +140,7 @@ impl DeviceGraph {
             self.graph.edges_connecting(NodeIndex::new(from as usize), NodeIndex::new(to as usize)).filter(|e| fast(&e.weight().0)).map(|e| e.weight().1).sum()
         };
         let through: i64 = (0..self.switches.len() as u16).filter(|s| self.switches[*s as usize]).map(|s| sum(a, s).min(sum(b, s))).sum();
-        sum(a, b) + through
+        sum(a, b) + through + self.backplane
     }
 
     fn largest_domain(&self) -> usize {
@@ -155,11 +166,15 @@ impl DeviceGraph {
         if links > 0 && self.gpus.contains(&a) && self.gpus.contains(&b) {
             return Path::Nv(links);
         }
+        // A GPU on NVLink-C2C has no PCIe path to anything: nvidia-smi prints SYS even for the NIC on the same socket.
+        if !self.on_pcie(a) || !self.on_pcie(b) {
+            return Path::Sys;
+        }
         match self.bridges_between(a, b) {
             Some(0 | 1) => Path::Pix,
             Some(_) => Path::Pxb,
             None if self.numa(a).is_some() && self.numa(a) == self.numa(b) => {
-                if self.root_child(a) == self.root_child(b) {
+                if self.root(a) == self.root(b) {
                     Path::Phb
                 } else {
                     Path::Node
@@ -188,6 +203,10 @@ impl DeviceGraph {
         None
     }
 
+    fn on_pcie(&self, device: u16) -> bool {
+        self.graph.edges(NodeIndex::new(device as usize)).any(|e| e.weight().0 == "pcie")
+    }
+
     fn pcie_neighbours(&self, device: u16) -> Vec<u16> {
         self.graph
             .edges(NodeIndex::new(device as usize))
@@ -197,7 +216,7 @@ impl DeviceGraph {
     }
 
     /// The device under the CPU through which `device` hangs.
-    fn root_child(&self, device: u16) -> u16 {
+    pub fn root(&self, device: u16) -> u16 {
         let mut seen = vec![false; self.cpus.len()];
         let mut queue = VecDeque::from([device]);
         while let Some(d) = queue.pop_front() {
