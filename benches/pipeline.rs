@@ -73,7 +73,7 @@ fn check(bencher: divan::Bencher, hosts: usize) {
 #[divan::bench(args = HOSTS, sample_count = 5)]
 fn plan(bencher: divan::Bencher, hosts: usize) {
     let compilation = compile(hosts);
-    bencher.bench_local(|| aic::lower::plan::text(&compilation));
+    bencher.bench_local(|| aic::lower::plan::write(&compilation, &mut std::io::sink()));
 }
 
 #[divan::bench(args = HOSTS, sample_count = 5)]
@@ -85,26 +85,25 @@ fn lower(bencher: divan::Bencher, hosts: usize) {
 #[divan::bench(args = HOSTS, sample_count = 5)]
 fn render(bencher: divan::Bencher, hosts: usize) {
     let compilation = compile(hosts);
-    bencher
-        .with_inputs(|| aic::lower::lower(&compilation).unwrap_or_default())
-        .bench_local_values(|artifacts| aic::bundle::render(artifacts, &compilation.sources));
+    bencher.with_inputs(|| aic::lower::lower(&compilation).unwrap_or_default()).bench_local_values(|artifacts| aic::bundle::render(artifacts, &compilation));
 }
 
-fn files(hosts: usize) -> BTreeMap<String, String> {
-    let compilation = compile(hosts);
-    aic::bundle::render(aic::lower::lower(&compilation).unwrap_or_default(), &compilation.sources)
-}
-
+/// With what is made while it is written: the CSV files and plan.json.
 #[divan::bench(args = HOSTS, sample_count = 5)]
 fn write(bencher: divan::Bencher, hosts: usize) {
-    let files = files(hosts);
-    bencher.with_inputs(|| tempfile::tempdir().expect("a folder")).bench_local_values(|dir| aic::bundle::write(&dir.path().join("build"), &files).map(|_| dir));
+    let compilation = compile(hosts);
+    let files = aic::bundle::render(aic::lower::lower(&compilation).unwrap_or_default(), &compilation);
+    bencher
+        .with_inputs(|| tempfile::tempdir().expect("a folder"))
+        .bench_local_values(|dir| aic::bundle::write(&dir.path().join("build"), &files, &compilation).map(|_| dir));
 }
 
 /// The same bytes to the same files, and nothing else: what writing is held against.
 #[divan::bench(args = HOSTS, sample_count = 5)]
 fn write_raw(bencher: divan::Bencher, hosts: usize) {
-    let files = files(hosts);
+    let compilation = compile(hosts);
+    let files = aic::bundle::render(aic::lower::lower(&compilation).unwrap_or_default(), &compilation);
+    let files = aic::bundle::texts(files, &compilation);
     bencher.with_inputs(|| tempfile::tempdir().expect("a folder")).bench_local_values(|dir| {
         for (path, text) in &files {
             let path = dir.path().join(path);

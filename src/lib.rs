@@ -20,6 +20,7 @@ pub mod topology;
 pub mod versions;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use base::{Diagnostic, Report, Severity, SourceMap, Sources};
 use design::Design;
@@ -34,9 +35,9 @@ pub struct Compilation {
     /// What was found, by place.
     pub diagnostics: Vec<Diagnostic>,
     /// The design; what is faulty in it is not `sound`.
-    pub design: Rc<Design>,
+    pub design: Arc<Design>,
     /// Its plan.
-    pub topology: Rc<Topology>,
+    pub topology: Arc<Topology>,
     /// What Kubernetes will see of it.
     pub nodes: Nodes,
     /// The `@allow`s.
@@ -67,8 +68,8 @@ pub fn compile(sources: &dyn Sources, entry: &str, options: Options) -> Compilat
 /// The same, and keeps what every place means, for an editor.
 pub fn compile_with(sources: &dyn Sources, entry: &str, options: Options, references: bool) -> Compilation {
     let lang = Lang::elaborate(sources, entry, options, references);
-    let design = Rc::new(design::build(&lang));
-    let topology = Rc::new(Topology::plan(&design));
+    let design = Arc::new(design::build(&lang));
+    let topology = Arc::new(Topology::plan(&design));
     let nodes = Nodes::derive(&design, &topology);
     let mut report = Report::default();
     let rules = rules::judge(&rules::Context { design: &design, topology: &topology, nodes: &nodes }, &mut report);

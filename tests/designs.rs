@@ -33,11 +33,12 @@ fn examples_build_to_the_committed_bundles() {
         let c = compile(&dir, "cluster.aic");
         assert_eq!(problems(&c), Vec::<String>::new(), "{example}");
         let artifacts = aic::lower::lower(&c).unwrap_or_else(|faults| panic!("{example}: {faults:?}"));
-        let files = aic::bundle::render(artifacts, &c.sources);
+        let files = aic::bundle::render(artifacts, &c);
         let bundle = dir.join("build");
         if std::env::var("UPDATE_BUNDLES").is_ok() {
-            aic::bundle::write(&bundle, &files).unwrap();
+            aic::bundle::write(&bundle, &files, &c).unwrap();
         }
+        let files = aic::bundle::texts(files, &c);
         let index = std::fs::read_to_string(bundle.join(".aic-files")).unwrap();
         let committed: Vec<&str> = index.lines().collect();
         assert_eq!(committed, files.keys().map(String::as_str).collect::<Vec<_>>(), "{example}: files");
@@ -101,7 +102,7 @@ type Files = BTreeMap<String, String>;
 
 fn bundle(c: &Compilation) -> Files {
     assert_eq!(problems(c), Vec::<String>::new());
-    aic::bundle::render(aic::lower::lower(c).unwrap(), &c.sources)
+    aic::bundle::texts(aic::bundle::render(aic::lower::lower(c).unwrap(), c), c)
 }
 
 /// The sources of an example, as they would lie in another folder.

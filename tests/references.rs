@@ -38,7 +38,7 @@ impl Bundle {
         let artifacts = aic::lower::lower(&c).unwrap_or_else(|faults| panic!("{faults:?}"));
         let documents = artifacts.files.iter().filter(|(path, _)| path.starts_with("kubernetes/")).filter_map(|(_, content)| match content {
             Content::Documents(documents) => Some(documents),
-            Content::Text(_) => None,
+            Content::Text(_) | Content::Stream(_) => None,
         });
         Self {
             objects: documents.flatten().map(|d| d.value.clone()).collect(),

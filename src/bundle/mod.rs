@@ -5,19 +5,45 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use crate::base::SourceMap;
-use crate::lower::{Artifacts, Content, yaml};
+use crate::Compilation;
+use crate::lower::{Artifacts, Content, Stream, yaml};
 
 pub use write::{Written, write};
 
-/// The text of every file of a bundle, its provenance included. Texts move: a large bundle's tables are not copied.
-pub fn render(artifacts: Artifacts, sources: &SourceMap) -> BTreeMap<String, String> {
-    let map = map::text(&artifacts, sources);
-    let text = |content| match content {
-        Content::Text(text) => text,
-        Content::Documents(documents) => documents.iter().map(yaml::document).collect::<Vec<_>>().join("---\n"),
+/// A file of a bundle.
+pub enum File {
+    /// Its text.
+    Text(String),
+    /// What makes it.
+    Stream(Stream),
+}
+
+/// The files of a bundle, by path.
+pub type Files = BTreeMap<String, File>;
+
+/// The files of a bundle, its provenance included. Texts move, and what is large is made when it is written.
+pub fn render(artifacts: Artifacts, c: &Compilation) -> Files {
+    let map = map::text(&artifacts, &c.sources);
+    let file = |content| match content {
+        Content::Text(text) => File::Text(text),
+        Content::Documents(documents) => File::Text(documents.iter().map(yaml::document).collect::<Vec<_>>().join("---\n")),
+        Content::Stream(stream) => File::Stream(stream),
     };
-    let mut files: BTreeMap<String, String> = artifacts.files.into_iter().map(|(path, content)| (path, text(content))).collect();
-    files.insert("aic.map.json".into(), map);
+    let mut files: Files = artifacts.files.into_iter().map(|(path, content)| (path, file(content))).collect();
+    files.insert("aic.map.json".into(), File::Text(map));
     files
+}
+
+/// All files as texts, for those who compare them.
+pub fn texts(files: Files, c: &Compilation) -> BTreeMap<String, String> {
+    let text = |file| match file {
+        File::Text(text) => text,
+        File::Stream(stream) => {
+            let mut out = Vec::new();
+            // Writing to memory does not fail.
+            let _ = stream(c, &mut out);
+            String::from_utf8_lossy(&out).into_owned()
+        }
+    };
+    files.into_iter().map(|(path, file)| (path, text(file))).collect()
 }

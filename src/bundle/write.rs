@@ -2,8 +2,13 @@
 //! is touched.
 #![allow(clippy::disallowed_methods, reason = "this file is where the bundle meets the disk")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{File, Files};
+use crate::Compilation;
 
 /// The bundle's own index.
 const INDEX: &str = ".aic-files";
@@ -20,34 +25,26 @@ pub struct Written {
 }
 
 /// Writes the files of a bundle below `dir`.
-pub fn write(dir: &Path, files: &BTreeMap<String, String>) -> Result<Written, String> {
-    let fail = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+///
+/// # Errors
+/// A file that is not ours stands in the way, then nothing is written; or the disk refuses.
+pub fn write(dir: &Path, files: &Files, c: &Compilation) -> Result<Written, String> {
     let index_path = dir.join(INDEX);
     let own: BTreeSet<String> = match std::fs::read_to_string(&index_path) {
         Ok(text) => text.lines().map(str::to_owned).collect(),
         Err(_) => BTreeSet::new(),
     };
-    // Nothing is written if a file that is not ours stands in the way.
-    for path in files.keys() {
+    for (path, file) in files {
         let target = dir.join(path);
-        if !own.contains(path) && target.exists() && std::fs::read(&target).map_err(|e| fail(&target, e))? != files[path].as_bytes() {
+        if !own.contains(path) && target.exists() && !is(&target, file, c).map_err(|e| fail(&target, &e))? {
             return Err(format!("{} exists and was not written by aic; move it away, or choose another folder with -o", target.display()));
         }
     }
     // The index first: whatever happens later, the next build knows what is ours.
     let all: BTreeSet<&str> = files.keys().map(String::as_str).chain(own.iter().map(String::as_str)).collect();
-    replace(&index_path, &(all.iter().copied().collect::<Vec<_>>().join("\n") + "\n"))?;
-    let mut written = Written::default();
-    for (path, text) in files {
-        let target = dir.join(path);
-        if std::fs::read(&target).is_ok_and(|old| old == text.as_bytes()) {
-            written.unchanged += 1;
-            continue;
-        }
-        replace(&target, text)?;
-        executable(&target, path)?;
-        written.changed += 1;
-    }
+    replace(&index_path, all.iter().copied().collect::<Vec<_>>().join("\n") + "\n")?;
+    let mut written = Written { changed: write_all(dir, files, c)?, ..Written::default() };
+    written.unchanged = files.len() - written.changed;
     for stale in own.iter().filter(|p| !files.contains_key(*p) && *p != INDEX) {
         // The index is a file that anyone may edit: it removes nothing outside the bundle.
         if stale.is_empty() || Path::new(stale).components().any(|c| !matches!(c, std::path::Component::Normal(_))) {
@@ -62,19 +59,128 @@ pub fn write(dir: &Path, files: &BTreeMap<String, String>) -> Result<Written, St
             }
         }
     }
-    replace(&index_path, &(files.keys().cloned().collect::<Vec<_>>().join("\n") + "\n"))?;
+    replace(&index_path, files.keys().cloned().collect::<Vec<_>>().join("\n") + "\n")?;
     Ok(written)
 }
 
-fn replace(target: &Path, text: &str) -> Result<(), String> {
-    let fail = |error: std::io::Error| format!("{}: {error}", target.display());
+/// Writes what is new or changed, on as many threads as there are processors, and gives how many files that were. What is made while it is
+/// written takes longest and goes first.
+fn write_all(dir: &Path, files: &Files, c: &Compilation) -> Result<usize, String> {
+    let mut order: Vec<(&String, &File)> = files.iter().collect();
+    order.sort_by_key(|(_, file)| matches!(file, File::Text(_)));
+    let (next, changed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || -> Result<(), String> {
+        while let Some((path, file)) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let target = dir.join(path);
+            if update(&target, file, c)? {
+                executable(&target, path)?;
+                changed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(order.len().max(1));
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        handles.into_iter().try_for_each(|handle| handle.join().unwrap_or_else(|_| Err("a writer stopped".into())))
+    })?;
+    Ok(changed.into_inner())
+}
+
+fn fail(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+/// Whether the file on the disk has that content.
+fn is(target: &Path, file: &File, c: &Compilation) -> io::Result<bool> {
+    match file {
+        File::Text(text) => Ok(std::fs::metadata(target)?.len() == text.len() as u64 && std::fs::read(target)? == text.as_bytes()),
+        File::Stream(stream) => {
+            let mut compare = Compare { old: Some(std::fs::File::open(target)?), out: io::sink(), buffer: Vec::new() };
+            stream(c, &mut compare)?;
+            compare.same()
+        }
+    }
+}
+
+/// Writes a file if it differs; says whether it did.
+fn update(target: &Path, file: &File, c: &Compilation) -> Result<bool, String> {
+    match file {
+        File::Text(text) => {
+            let same = is(target, file, c).unwrap_or(false);
+            if !same {
+                replace(target, text)?;
+            }
+            Ok(!same)
+        }
+        File::Stream(stream) => {
+            let temporary = temporary(target)?;
+            let write = || -> io::Result<bool> {
+                let mut compare = Compare { old: std::fs::File::open(target).ok(), out: std::fs::File::create(&temporary)?, buffer: Vec::new() };
+                stream(c, &mut compare)?;
+                let same = compare.same()?;
+                if same {
+                    std::fs::remove_file(&temporary)?
+                } else {
+                    std::fs::rename(&temporary, target)?
+                }
+                Ok(!same)
+            };
+            write().map_err(|e| {
+                let _ = std::fs::remove_file(&temporary);
+                fail(target, &e)
+            })
+        }
+    }
+}
+
+/// Passes on what is written and compares it with an old file.
+struct Compare<W> {
+    /// The old file, as long as nothing differs.
+    old: Option<std::fs::File>,
+    out: W,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> Write for Compare<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(old) = &mut self.old {
+            self.buffer.resize(bytes.len(), 0);
+            if old.read_exact(&mut self.buffer).is_err() || self.buffer != bytes {
+                self.old = None;
+            }
+        }
+        self.out.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl<W> Compare<W> {
+    /// Whether all was equal and the old file ends here.
+    fn same(mut self) -> io::Result<bool> {
+        match &mut self.old {
+            Some(old) => Ok(old.read(&mut [0])? == 0),
+            None => Ok(false),
+        }
+    }
+}
+
+/// The place of a new file beside the old one, whose folder is made.
+fn temporary(target: &Path) -> Result<std::path::PathBuf, String> {
     if let Some(parent) = target.parent() {
-        std::fs::create_dir_all(parent).map_err(fail)?;
+        std::fs::create_dir_all(parent).map_err(|e| fail(target, &e))?;
     }
     let name = target.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let temporary = target.with_file_name(format!(".{name}.aic-new"));
-    std::fs::write(&temporary, text).map_err(fail)?;
-    std::fs::rename(&temporary, target).map_err(fail)
+    Ok(target.with_file_name(format!(".{name}.aic-new")))
+}
+
+fn replace(target: &Path, text: impl AsRef<[u8]>) -> Result<(), String> {
+    let temporary = temporary(target)?;
+    std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, target)).map_err(|e| fail(target, &e))
 }
 
 #[cfg(unix)]
@@ -94,21 +200,29 @@ fn executable(_: &Path, _: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    fn files(texts: &[(&str, &str)]) -> Files {
+        texts.iter().map(|(path, text)| ((*path).to_owned(), File::Text((*text).to_owned()))).collect()
+    }
+
+    fn nothing() -> Compilation {
+        crate::compile(&BTreeMap::<String, String>::new(), "none.aic", crate::lang::Options::default())
+    }
 
     #[test]
     fn foreign_files_stay_and_stale_ones_go() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("mine.txt"), "mine").unwrap();
-        let first = BTreeMap::from([("a/old.yaml".to_owned(), "1".to_owned()), ("same.yaml".to_owned(), "2".to_owned())]);
-        assert_eq!(write(dir.path(), &first).unwrap().changed, 2);
-        let second = BTreeMap::from([("same.yaml".to_owned(), "2".to_owned())]);
-        let written = write(dir.path(), &second).unwrap();
+        let c = nothing();
+        assert_eq!(write(dir.path(), &files(&[("a/old.yaml", "1"), ("same.yaml", "2")]), &c).unwrap().changed, 2);
+        let written = write(dir.path(), &files(&[("same.yaml", "2")]), &c).unwrap();
         assert_eq!((written.changed, written.unchanged, written.removed), (0, 1, 1));
         assert!(!dir.path().join("a").exists(), "empty folders go with their last file");
         assert_eq!(std::fs::read_to_string(dir.path().join("mine.txt")).unwrap(), "mine");
-        let clash = BTreeMap::from([("mine.txt".to_owned(), "ours".to_owned()), ("new.yaml".to_owned(), "3".to_owned())]);
-        assert!(write(dir.path(), &clash).is_err());
+        assert!(write(dir.path(), &files(&[("mine.txt", "ours"), ("new.yaml", "3")]), &c).is_err());
         assert!(!dir.path().join("new.yaml").exists(), "nothing is half written");
     }
 
@@ -119,7 +233,24 @@ mod tests {
         std::fs::create_dir(&bundle).unwrap();
         std::fs::write(dir.path().join("outside"), "x").unwrap();
         std::fs::write(bundle.join(INDEX), "../outside\n").unwrap();
-        write(&bundle, &BTreeMap::from([("a".to_owned(), "1".to_owned())])).unwrap();
+        write(&bundle, &files(&[("a", "1")]), &nothing()).unwrap();
         assert!(dir.path().join("outside").exists());
+    }
+
+    #[test]
+    fn what_is_streamed_is_written_if_it_differs() {
+        let dir = tempfile::tempdir().unwrap();
+        let c = nothing();
+        let stream = |text: &'static str| -> Files {
+            let make: crate::lower::Stream = Box::new(move |_, out| text.split_inclusive(',').try_for_each(|part| out.write_all(part.as_bytes())));
+            Files::from([("a.csv".to_owned(), File::Stream(make))])
+        };
+        let mut changed = |text| write(dir.path(), &stream(text), &c).unwrap().changed;
+        assert_eq!([changed("a,b,c"), changed("a,b,c"), changed("a,b"), changed("a,x"), changed("a,x,c")], [1, 0, 1, 1, 1]);
+        assert_eq!(std::fs::read_to_string(dir.path().join("a.csv")).unwrap(), "a,x,c");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary stays");
+        std::fs::remove_file(dir.path().join(INDEX)).unwrap();
+        assert!(write(dir.path(), &stream("other"), &c).is_err(), "a foreign file");
+        assert!(write(dir.path(), &stream("a,x,c"), &c).is_ok(), "the same file is no clash");
     }
 }

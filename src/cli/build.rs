@@ -71,8 +71,8 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
         if common.timings {
             eprintln!("emitted {} documents in {} files", artifacts.documents(), artifacts.files.len());
         }
-        let files = bundle::render(artifacts, &compilation.sources);
-        let written = bundle::write(&dir, &files)?;
+        let files = bundle::render(artifacts, compilation);
+        let written = bundle::write(&dir, &files, compilation)?;
         if common.format == Format::Human && !common.quiet {
             super::print_line(&summary(compilation, &dir, written, files.len()))?;
         }
@@ -87,11 +87,10 @@ fn emit(emit: Emit, compilations: Vec<(project::Target, Compilation)>, common: &
         return Ok(code);
     }
     for (_, compilation) in &compilations {
-        let text = match emit {
-            Emit::Design => serde_json::to_string_pretty(&*compilation.design).map_err(|e| e.to_string())?,
-            Emit::Plan => lower::plan::text(compilation).trim_end().to_owned(),
+        match emit {
+            Emit::Design => super::print_line(&serde_json::to_string_pretty(&*compilation.design).map_err(|e| e.to_string())?)?,
+            Emit::Plan => super::print_with(|out| lower::plan::write(compilation, out))?,
         };
-        super::print_line(&text)?;
     }
     Ok(0)
 }

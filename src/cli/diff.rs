@@ -60,7 +60,7 @@ fn side(path: &Path, common: &Common) -> Result<Result<Side, i32>, String> {
                     documents.iter().enumerate().for_each(|(i, d)| add(&mut side, path, i, d.value.clone()));
                 }
             }
-            side.files = bundle::render(artifacts, &compilation.sources);
+            side.files = bundle::texts(bundle::render(artifacts, &compilation), &compilation);
             Ok(Ok(side))
         }
         other => {

@@ -132,8 +132,12 @@ pub fn main() -> i32 {
 
 /// Prints to standard output; a closed pipe is no error.
 pub fn print_line(text: &str) -> Result<i32, String> {
-    use std::io::Write as _;
-    match writeln!(std::io::stdout().lock(), "{text}") {
+    print_with(|out| writeln!(out, "{text}"))
+}
+
+/// Prints what is made as it is printed.
+pub fn print_with(make: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> Result<i32, String> {
+    match make(&mut std::io::stdout().lock()) {
         Ok(()) => Ok(0),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
         Err(error) => Err(format!("cannot write to standard output: {error}")),

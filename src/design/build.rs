@@ -303,6 +303,8 @@ impl<'l> Builder<'_, 'l> {
             true
         });
         design.cables = self.cables();
+        design.transceivers = self.transceivers();
+        design.switch_models = self.lang.products("switch").iter().map(|p| self.switch(p)).collect();
         derive(&mut design);
         design
     }
@@ -420,6 +422,8 @@ impl<'l> Builder<'_, 'l> {
             unit: t.int_opt("unit"),
             tiers: t.int_opt("tiers").unwrap_or(2),
             rails: t.bool("rails") || matches!(t.model().as_str(), "rail_optimized" | "rail_only"),
+            pod: t.int_opt("pod"),
+            taper: t.quantity_opt("taper"),
             groups: t.int_opt("groups"),
         });
         let cables = r.group("cables");
@@ -842,6 +846,25 @@ impl<'l> Builder<'_, 'l> {
                 rate: r.quantity("rate", Dimension::Rate),
                 reach: r.quantity_opt("reach"),
                 lengths: r.list("lengths").into_iter().filter_map(|v| if let Value::Quantity(q) = v { Some(q) } else { None }).collect(),
+                part: r.text_opt("part"),
+            });
+        }
+        out
+    }
+
+    fn transceivers(&self) -> Vec<TransceiverModel> {
+        let mut out = Vec::new();
+        for product in self.lang.products("transceiver") {
+            let sound = Cell::new(true);
+            let r = Reader { lang: self.lang, node: product.node.clone(), sound: &sound };
+            out.push(TransceiverModel {
+                name: product.name.to_string(),
+                cage: r.text("cage"),
+                top: r.text_opt("top"),
+                links: r.int("links"),
+                rate: r.quantity("rate", Dimension::Rate),
+                reach: r.quantity_opt("reach"),
+                part: r.text_opt("part"),
             });
         }
         out
@@ -883,6 +906,7 @@ impl<'l> Builder<'_, 'l> {
                     })
                     .collect(),
                 management_port: r.groups("port").iter().any(|p| p.label() == "mgmt"),
+                part: r.text_opt("part"),
                 chips: r.groups("chip").iter().flat_map(|c| vec![c.int("links"); c.node.count.unwrap_or(1).max(0) as usize]).collect(),
                 span: product.span,
             }

@@ -180,6 +180,7 @@ pub struct SwitchModel {
     pub weight: Option<Quantity>,
     pub cages: Vec<CageGroup>,
     pub management_port: bool,
+    pub part: Option<String>,
     pub chips: Vec<i64>,
     #[serde(skip)]
     pub span: Span,
@@ -208,6 +209,20 @@ pub struct CableModel {
     pub rate: Quantity,
     pub reach: Option<Quantity>,
     pub lengths: Vec<Quantity>,
+    pub part: Option<String>,
+}
+
+/// A transceiver as it is bought.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "documented in the schema table, one place")]
+pub struct TransceiverModel {
+    pub name: String,
+    pub cage: String,
+    pub top: Option<String>,
+    pub links: i64,
+    pub rate: Quantity,
+    pub reach: Option<Quantity>,
+    pub part: Option<String>,
 }
 
 impl System {

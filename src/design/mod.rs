@@ -72,6 +72,12 @@ pub struct Design {
     /// Cables that can be bought: the standard library's and the user's.
     #[serde(skip)]
     pub cables: Vec<CableModel>,
+    /// Transceivers that can be bought.
+    #[serde(skip)]
+    pub transceivers: Vec<TransceiverModel>,
+    /// Switches that can be bought.
+    #[serde(skip)]
+    pub switch_models: Vec<Arc<SwitchModel>>,
 }
 
 /// `cluster`.
@@ -257,6 +263,8 @@ pub struct Topology {
     pub unit: Option<i64>,
     pub tiers: i64,
     pub rails: bool,
+    pub pod: Option<i64>,
+    pub taper: Option<Quantity>,
     pub groups: Option<i64>,
 }
 

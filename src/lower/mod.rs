@@ -14,22 +14,27 @@ mod unsupported;
 pub mod yaml;
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use crate::Compilation;
 use crate::base::Diagnostic;
 use object::Document;
 
+/// A text that is made while it is written: what is large never stands in memory.
+pub type Stream = Box<dyn Fn(&Compilation, &mut dyn Write) -> io::Result<()> + Send + Sync>;
+
 /// What a file holds.
-#[derive(Debug)]
 pub enum Content {
     /// YAML documents.
     Documents(Vec<Document>),
     /// Text as it is written.
     Text(String),
+    /// Text that is made while it is written.
+    Stream(Stream),
 }
 
 /// All files of a bundle, by path.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Artifacts {
     /// Path and content.
     pub files: BTreeMap<String, Content>,
@@ -44,6 +49,11 @@ impl Artifacts {
     /// Adds a text.
     pub fn text(&mut self, path: impl Into<String>, text: impl Into<String>) {
         self.files.insert(path.into(), Content::Text(text.into()));
+    }
+
+    /// Adds a text that is made while it is written.
+    pub fn stream(&mut self, path: impl Into<String>, make: impl Fn(&Compilation, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static) {
+        self.files.insert(path.into(), Content::Stream(Box::new(make)));
     }
 
     /// Adds objects; a file without objects is not written.
@@ -67,7 +77,7 @@ pub fn lower(compilation: &Compilation) -> Result<Artifacts, Vec<Diagnostic>> {
     control_plane::lower(compilation, &mut artifacts);
     network::lower(compilation, &mut artifacts);
     storage::lower(compilation, &mut artifacts);
-    artifacts.text("plan.json", plan::text(compilation));
+    artifacts.stream("plan.json", plan::write);
     readme::lower(compilation, &mut artifacts);
     Ok(artifacts)
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, Write};
 
 use num_traits::ToPrimitive as _;
 use serde::{Serialize, Serializer};
@@ -9,11 +10,18 @@ use serde::{Serialize, Serializer};
 use crate::Compilation;
 use crate::base::Rational;
 use crate::nodes::{NodeTaint, PodShape, Resources, format_amount, levels};
+use crate::topology::ports::gbps;
 use crate::topology::storage::figures;
 
-/// The text of plan.json.
-pub fn text(compilation: &Compilation) -> String {
-    serde_json::to_string_pretty(&plan(compilation)).unwrap_or_default() + "\n"
+/// Writes plan.json.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write(compilation: &Compilation, out: &mut dyn Write) -> io::Result<()> {
+    let mut buffer = io::BufWriter::with_capacity(1 << 16, out);
+    serde_json::to_writer_pretty(&mut buffer, &plan(compilation))?;
+    buffer.write_all(b"\n")?;
+    buffer.flush()
 }
 
 /// plan.json. What is large is written while it is computed: no copy of every host stands in memory.
@@ -365,7 +373,7 @@ fn materials(c: &Compilation) -> Vec<Material> {
     let mut seen: HashSet<(u16, u32)> = HashSet::new();
     let mut cables: HashMap<(u32, &str, u32), usize> = HashMap::new();
     for link in c.topology.links.iter().filter(|link| seen.insert((link.fabric, link.cable))) {
-        *cables.entry((link.gbps, link.medium, link.centimetres)).or_default() += 1;
+        *cables.entry((gbps(link.rate), link.medium.word(), link.centimetres)).or_default() += 1;
     }
     counts.extend(cables.into_iter().map(|((gbps, medium, cm), n)| ((4, "cable", format!("{medium} {gbps}G {}m", f64::from(cm) / 100.0)), n)));
     counts.into_iter().map(|((_, class, model), count)| Material { class, model, count }).collect()

@@ -1,6 +1,6 @@
 //! What the plan knows, for asserts: `compute.bisection`, `ceph.usable`.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::base::{Dimension, Quantity, Rational};
 use crate::design::Design;
@@ -10,9 +10,9 @@ use crate::topology::{Tier, Topology, storage};
 /// Answers from the design and its plan.
 pub struct PlanAttributes {
     /// The design.
-    pub design: Rc<Design>,
+    pub design: Arc<Design>,
     /// Its plan.
-    pub topology: Rc<Topology>,
+    pub topology: Arc<Topology>,
 }
 
 fn quantity(value: Rational, dimension: Dimension) -> Option<Attribute> {

@@ -3,38 +3,41 @@
 use super::Context;
 use crate::base::{Diagnostic, Quantity, Report};
 use crate::design::Fabric;
+use crate::topology::fabric::alternatives::alternatives;
+use crate::topology::ports::quantity;
 use crate::topology::{Fault, Tier};
 
 fn model_name(fabric: &Fabric, tier: Tier) -> String {
-    let model = match tier {
-        Tier::Leaf => &fabric.leaf,
-        Tier::Spine => &fabric.spine,
-        Tier::Core => &fabric.core,
-    };
-    model.as_ref().map_or_else(|| tier.word().to_owned(), |m| m.name.clone())
+    tier.model(fabric).map_or_else(|| tier.word().to_owned(), |m| m.name.clone())
 }
 
 /// AIC0501, 0502, 0504, 0505, 0506, 0507: what the planner says.
 pub fn faults(cx: &Context, report: &mut Report) {
     for (id, fabric) in cx.fabrics() {
         let Some(fault) = &cx.topology.fabrics[id].fault else { continue };
-        if let Some(diagnostic) = describe(cx, fabric, fault) {
+        if let Some(diagnostic) = describe(cx, id, fabric, fault) {
             report.push(diagnostic);
         }
     }
 }
 
-fn describe(cx: &Context, fabric: &Fabric, fault: &Fault) -> Option<Diagnostic> {
+/// The nearest designs that can be built, as help; without one, what to do in general.
+fn instead(cx: &Context, id: usize, general: &str) -> String {
+    let found = alternatives(cx.design, id, &cx.topology.switches);
+    if found.is_empty() { general.to_owned() } else { found.join(", or ") }
+}
+
+fn describe(cx: &Context, id: usize, fabric: &Fabric, fault: &Fault) -> Option<Diagnostic> {
     let name = &fabric.name;
     Some(match fault {
         Fault::NoModel(tier) => Diagnostic::error("AIC0502", format!("fabric {name} has no {} switch", tier.word()))
             .at(fabric.at.field("topology"), format!("this shape has a {} tier", tier.word()))
             .at(fabric.at.head, format!("without `{}`", tier.word()))
             .help(format!("`{} = …` with a switch of std or of your own", tier.word())),
-        Fault::LinkType(port, types, switch, link_type) if port.host == u32::MAX => {
-            Diagnostic::error("AIC0501", format!("leaf and spine of fabric {name} do not speak alike: {} and {link_type}", types.join(", ")))
-                .at(fabric.at.field("spine"), format!("{switch} is {link_type}"))
-                .at(fabric.at.field("leaf"), types.join(", "))
+        Fault::TierType(leaf, tier, model, link_type) => {
+            Diagnostic::error("AIC0501", format!("leaf and {} of fabric {name} do not speak alike: {leaf} and {link_type}", tier.word()))
+                .at(fabric.at.field(tier.word()), format!("{model} is {link_type}"))
+                .at(fabric.at.field("leaf"), leaf.clone())
                 .help("one link type a fabric")
         }
         Fault::LinkType(port, types, switch, link_type) => {
@@ -51,50 +54,60 @@ fn describe(cx: &Context, fabric: &Fabric, fault: &Fault) -> Option<Diagnostic> 
         }
         Fault::LeafPorts { down, up, radix, rate } => {
             let leaf = model_name(fabric, Tier::Leaf);
-            let diagnostic =
-                Diagnostic::error("AIC0504", format!("leaf {leaf} has {radix} ports of {rate}; fabric {name} needs {down} down and {up} up on it"))
-                    .at(fabric.at.field("topology"), format!("{down} links to hosts on each leaf"))
-                    .at(fabric.at.field("oversubscription"), format!("{up} links up at {}", fabric.oversubscription));
-            match fabric.topology.unit {
-                Some(_) => diagnostic.help(format!("unit = {}; or more oversubscription; or a leaf of {} ports or more", radix / 2, down + up)),
-                None => diagnostic.help("more leaves, more oversubscription, or a leaf with more ports"),
-            }
+            let rate = quantity(*rate);
+            Diagnostic::error("AIC0504", format!("leaf {leaf} has {radix} ports of {rate}; fabric {name} needs {down} down and {up} up on it"))
+                .at(fabric.at.field("topology"), format!("{down} links to hosts on each leaf"))
+                .at(fabric.at.field("oversubscription"), format!("{up} links up at {}", fabric.oversubscription))
+                .help(instead(cx, id, &format!("more leaves, more oversubscription, or a leaf of {} ports or more", down + up)))
         }
         Fault::UpperPorts(tier, needed, have) => Diagnostic::error(
             "AIC0504",
-            format!("{} {} of fabric {name} lacks ports: {needed} links, {have} are there", tier.word(), model_name(fabric, *tier)),
+            format!("{} {} of fabric {name} lacks ports: it takes {needed} links and has {have}", tier.word(), model_name(fabric, *tier)),
         )
-        .at(fabric.at.field(tier.word()), "too few ports")
-        .help("a switch with more ports, or another tier"),
+        .at(fabric.at.field(tier.word()), format!("{have} ports"))
+        .help(instead(cx, id, "a switch with more ports, or another tier")),
         Fault::TooManyLeaves(leaves, radix) => {
             Diagnostic::error("AIC0504", format!("fabric {name} has {leaves} leaves, a spine {} has {radix} ports", model_name(fabric, Tier::Spine)))
                 .at(fabric.at.field("topology"), "two tiers end here")
                 .at(fabric.at.field("spine"), format!("{radix} ports"))
-                .help("`topology : fat_tree { tiers = 3, … }`, or switches with more ports")
+                .why("each leaf needs a link to every spine, and as many to each")
+                .help(instead(cx, id, "`topology : fat_tree { tiers = 3, … }`, or switches with more ports"))
         }
-        Fault::NoRate(rate, switch) => Diagnostic::error("AIC0507", format!("{switch} cannot run a link of {rate}"))
-            .at(fabric.at.field("attach"), format!("{rate} ports"))
-            .at(fabric.at.field("leaf"), format!("{switch} has no cage of that rate"))
-            .help("set `link_rate` to a rate of the switch, or choose another leaf"),
-        Fault::Count(tier, declared, needed) => Diagnostic::error("AIC0505", format!("fabric {name} declares {declared} {}, it needs {needed}", plural(*tier)))
-            .at(fabric.at.field("topology"), format!("{declared} {}", plural(*tier)))
-            .help(format!("{} = {needed}, or leave it out to have it planned", plural(*tier))),
-        Fault::Islands(leaves) => Diagnostic::error("AIC0506", format!("the {leaves} leaves of fabric {name} are islands: nothing joins them"))
-            .at(fabric.at.field("topology"), format!("{leaves} leaves, one tier"))
-            .help("`inter_leaf`, `uplink { links = 2 }`, or `topology : leaf_spine`"),
+        Fault::Pod(leaves, most, unit) => {
+            let help = if *unit > 1 {
+                format!("pod = {}: whole units of {unit} leaves, at most {most}", most / unit * unit)
+            } else {
+                format!("pod = {most} or less, or leave it out")
+            };
+            Diagnostic::error("AIC0504", format!("a pod of {leaves} leaves does not fit the spines of fabric {name}: each takes {most} links from below"))
+                .at(fabric.at.field("topology.pod"), format!("{leaves} leaves under the same spines"))
+                .at(fabric.at.field("spine"), format!("{most} ports down"))
+                .help(help)
+        }
+        Fault::NoRate(rate, switch) => {
+            let rate = quantity(*rate);
+            Diagnostic::error("AIC0507", format!("{switch} cannot run a link of {rate}"))
+                .at(fabric.at.field("attach"), format!("{rate} ports"))
+                .at(fabric.at.field("leaf"), format!("{switch} has no cage of that rate"))
+                .help("set `link_rate` to a rate of the switch, or choose another leaf")
+        }
+        Fault::Count(tier, declared, needed) => Diagnostic::error("AIC0505", format!("fabric {name} declares {declared} {}, it needs {needed}", tier.plural()))
+            .at(fabric.at.field("topology"), format!("{declared} {}", tier.plural()))
+            .help(format!("{} = {needed}, or leave it out to have it planned", tier.plural())),
+        Fault::Islands(leaves) => {
+            let diagnostic = Diagnostic::error("AIC0506", format!("the {leaves} leaves of fabric {name} are islands: nothing joins them"))
+                .at(fabric.at.field("topology"), format!("{leaves} leaves, one tier"));
+            if fabric.topology.shape == "rail_only" {
+                diagnostic.help("`spine = …` makes a tree of each rail; or `topology : rail_optimized { … }`; or one unit of all hosts")
+            } else {
+                diagnostic.help("`inter_leaf`, `uplink { links = 2 }`, or `topology : leaf_spine`")
+            }
+        }
         Fault::Uplink(target) => Diagnostic::error("AIC0504", format!("the uplinks of fabric {name} find no free ports on {target}"))
             .at(fabric.at.field("uplink"), "no port for them")
             .help("fewer links, or switches with more ports"),
         Fault::NotPlanned(_) => return None,
     })
-}
-
-fn plural(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Leaf => "leaves",
-        Tier::Spine => "spines",
-        Tier::Core => "cores",
-    }
 }
 
 /// AIC0503.

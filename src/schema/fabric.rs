@@ -102,7 +102,11 @@ const TOPOLOGY: Shape = Shape {
                     optional("spines", Type::Int, "How many spines."),
                 ],
             ),
-            model("rail_only", "One tier a rail; rails do not meet.", &[required("unit", Type::Int, "Hosts of a unit.")]),
+            model(
+                "rail_only",
+                "Rails do not meet: one leaf a rail, or with several units a tree of leaves and spines a rail.",
+                &[required("unit", Type::Int, "Hosts of a unit."), optional("spines", Type::Int, "How many spines, all rails together.")],
+            ),
             model(
                 "fat_tree",
                 "Three tiers.",
@@ -110,6 +114,10 @@ const TOPOLOGY: Shape = Shape {
                     default("tiers", Type::Int, "3", "Two or three."),
                     optional("unit", Type::Int, "Hosts of a unit."),
                     default("rails", Type::Bool, "false", "Rail i ends on leaf i of its unit."),
+                    derived("pod", Type::Int, "as many as a spine has ports down", "Leaves that share spines."),
+                    default("taper", RATIO, "1:1", "Upper bound of down : up at the spine."),
+                    optional("leaves", Type::Int, "How many leaves."),
+                    optional("spines", Type::Int, "How many spines."),
                     optional("cores", Type::Int, "How many cores."),
                 ],
             ),

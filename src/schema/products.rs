@@ -137,8 +137,9 @@ const CABLE_FIELDS: [Field; 10] = with([
 ]);
 
 pub const TRANSCEIVER: Shape = product("transceiver", "A transceiver.", &TRANSCEIVER_FIELDS, &[]);
-const TRANSCEIVER_FIELDS: [Field; 10] = with([
+const TRANSCEIVER_FIELDS: [Field; 11] = with([
     required("cage", Type::AnyWord, "Cage it fits."),
+    optional("top", Type::Word(&["finned", "flat"]), "Its heat sink: switches take finned ones, NICs flat ones; without it, either."),
     required("connector", Type::AnyWord, "Connector."),
     default("links", Type::Int, "1", "Links it carries."),
     required("rate", RATE, "Rate of a link."),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::design::{Design, PortRef, System};
 
 pub use addresses::Address;
-pub use fabric::{End, FabricPlan, Fault, LinkPlan, Switch, Tier};
+pub use fabric::{End, FabricPlan, Fault, LinkPlan, Medium, Switch, Tier};
 pub use host::DeviceGraph;
 
 /// Everything that follows from the design by planning.
@@ -28,6 +28,8 @@ pub struct Topology {
     pub links: Vec<LinkPlan>,
     /// The lowest unit of each host.
     pub host_units: Vec<Option<i64>>,
+    /// Links that no medium of their fabric reaches.
+    pub too_long: Vec<cables::TooLong>,
     /// Racks in which things do not fit.
     pub rack_faults: Vec<racks::RackFault>,
     /// All addresses of hosts and switches.
@@ -87,8 +89,8 @@ impl Topology {
         self.addresses_of_host(host).find(|a| a.network == network)
     }
 
-    /// The number of leaves a unit has in a fabric, if it groups hosts into units; and the unit of each host.
+    /// The unit of a host in a fabric, if that groups hosts into units.
     pub fn unit_of(&self, fabric: usize, host: usize) -> Option<usize> {
-        self.fabrics.get(fabric)?.unit_of_host.get(&(host as u32)).map(|u| *u as usize)
+        self.fabrics.get(fabric)?.unit(host)
     }
 }

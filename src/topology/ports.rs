@@ -2,8 +2,31 @@
 
 use num_traits::ToPrimitive as _;
 
-use crate::base::Rational;
+use crate::base::{Dimension, Quantity, Rational};
 use crate::design::SwitchModel;
+
+/// Megabits a second: whole in every link that exists, so that a hundred thousand of them are added and compared as integers.
+pub type Mbps = u32;
+
+/// The rate of a quantity, rounded to a megabit a second.
+pub fn mbps(rate: Quantity) -> Mbps {
+    (rate.value * Rational::new(8, 1_000_000)).round().to_integer().to_u32().unwrap_or(u32::MAX)
+}
+
+/// A rate as a quantity in Gb/s, as link rates are written.
+pub fn quantity(rate: Mbps) -> Quantity {
+    Quantity { unit: crate::base::quantity::find_unit("Gb/s"), ..Quantity::new(bytes(rate.into()), Dimension::Rate) }
+}
+
+/// Bytes a second of so many megabits a second.
+pub fn bytes(rate: u64) -> Rational {
+    Rational::from_integer(i128::from(rate) * 125_000)
+}
+
+/// A rate in whole gigabits a second.
+pub fn gbps(rate: Mbps) -> u32 {
+    rate.saturating_add(500) / 1000
+}
 
 /// A port by its cage and its place in the cage, both from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,112 +38,136 @@ pub struct Slot {
 }
 
 /// How a cage is run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode {
+    /// Rate of each link.
+    pub rate: Mbps,
     /// Links of the cage.
-    pub links: i64,
-    /// Rate of each, bytes a second.
-    pub rate: Rational,
+    pub links: u8,
     /// Whether the cage is split.
     pub split: bool,
 }
 
-/// How a cage group runs at a rate: as it is, split, or slower than it could.
-pub fn mode(model: &SwitchModel, group: usize, rate: Rational) -> Option<Mode> {
-    let cages = &model.cages[group];
-    let native = cages.rate?.value;
-    if native == rate {
-        return Some(Mode { links: cages.links, rate, split: false });
-    }
-    if let Some((links, rate)) = cages.breakout.iter().find(|(_, r)| r.value == rate) {
-        return Some(Mode { links: *links, rate: rate.value, split: true });
-    }
-    (native > rate).then_some(Mode { links: cages.links, rate, split: false })
+/// The cages of a switch that serve a rate, and how they run then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// Which of the switch's groups of equal cages.
+    pub group: u8,
+    /// Cages of the group.
+    pub cages: i64,
+    /// How they are run.
+    pub mode: Mode,
 }
 
-/// The group that serves a rate: the one that runs it natively, then by a split, then slowed down.
-pub fn best_group(model: &SwitchModel, rate: Rational) -> Option<usize> {
-    let rank = |g: usize| {
-        let mode = mode(model, g, rate)?;
-        let native = model.cages[g].rate?.value;
-        Some((native != rate, !mode.split && native != rate, native))
-    };
-    (0..model.cages.len()).filter_map(|g| Some((rank(g)?, g))).min().map(|(_, g)| g)
+impl Fit {
+    /// The group that serves a rate: the one that runs it natively, then by a split, then slowed down.
+    pub fn new(model: &SwitchModel, rate: Mbps) -> Option<Self> {
+        let rank = |(group, cages): (usize, &crate::design::CageGroup)| {
+            let native = mbps(cages.rate?);
+            let links = |n: i64| n.clamp(0, 255) as u8;
+            let split = cages.breakout.iter().find(|(_, r)| mbps(*r) == rate);
+            let mode = match split {
+                _ if native == rate => Mode { rate, links: links(cages.links), split: false },
+                Some((n, _)) => Mode { rate, links: links(*n), split: true },
+                None if native > rate => Mode { rate, links: links(cages.links), split: false },
+                None => return None,
+            };
+            let fit = Self { group: group as u8, cages: cages.count.clamp(0, MOST_CAGES), mode };
+            Some(((native != rate, !mode.split && native != rate, native), fit))
+        };
+        model.cages.iter().take(256).enumerate().filter_map(rank).min_by_key(|(rank, fit)| (*rank, fit.group)).map(|(_, fit)| fit)
+    }
+
+    /// Links of that rate that the switch can have in all.
+    pub fn radix(&self) -> i64 {
+        i64::from(self.mode.links) * self.cages
+    }
+
+    /// Cages for so many links.
+    pub fn cages_for(&self, links: i64) -> i64 {
+        links.div_euclid(i64::from(self.mode.links.max(1))) + i64::from(links.rem_euclid(i64::from(self.mode.links.max(1))) > 0)
+    }
 }
 
-/// Links of that rate that the switch can have in all.
-pub fn radix(model: &SwitchModel, rate: Rational) -> i64 {
-    best_group(model, rate).and_then(|g| Some(mode(model, g, rate)?.links * model.cages[g].count)).unwrap_or(0)
-}
+/// No switch has more cages of a kind; a typo must not take all memory.
+const MOST_CAGES: i64 = 1024;
 
 /// The fastest link of a switch without splitting.
-pub fn native_rate(model: &SwitchModel) -> Option<Rational> {
-    model.cages.iter().filter_map(|c| c.rate.map(|r| r.value)).max()
+pub fn native_rate(model: &SwitchModel) -> Option<Mbps> {
+    model.cages.iter().filter_map(|c| c.rate.map(mbps)).max()
+}
+
+/// A cage of a switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Cage {
+    /// Its group of equal cages.
+    pub group: u8,
+    /// Links that are taken.
+    pub taken: u8,
+    /// How it is run, once something is plugged in.
+    pub mode: Option<Mode>,
 }
 
 /// Which ports are taken.
 #[derive(Clone, Debug)]
 pub struct Ports {
-    /// For each cage: its group, its mode once one is chosen, and links taken.
-    pub cages: Vec<(usize, Option<Mode>, i64)>,
-    open: Option<usize>,
+    /// All cages, in order.
+    pub cages: Vec<Cage>,
+    /// The cage that took the last link from below.
+    open: u16,
 }
 
 impl Ports {
     /// All free.
     pub fn new(model: &SwitchModel) -> Self {
-        let cages = model.cages.iter().enumerate().flat_map(|(g, c)| std::iter::repeat_n((g, None, 0), c.count.clamp(0, 1024) as usize)).collect();
-        Self { cages, open: None }
+        let cages = model
+            .cages
+            .iter()
+            .take(256)
+            .enumerate()
+            .flat_map(|(g, c)| std::iter::repeat_n(Cage { group: g as u8, taken: 0, mode: None }, c.count.clamp(0, MOST_CAGES) as usize))
+            .collect();
+        Self { cages, open: 0 }
     }
 
     /// The lowest free port of that rate.
-    pub fn take_low(&mut self, model: &SwitchModel, rate: Rational) -> Option<Slot> {
-        let group = best_group(model, rate)?;
-        let wanted = mode(model, group, rate)?;
-        if let Some(open) = self.open
-            && let (_, Some(mode), taken) = &mut self.cages[open]
-            && *mode == wanted
-            && *taken < mode.links
+    pub fn take_low(&mut self, fit: Fit) -> Option<Slot> {
+        if let Some(cage) = self.cages.get_mut(self.open as usize)
+            && cage.mode == Some(fit.mode)
+            && cage.group == fit.group
+            && cage.taken < fit.mode.links
         {
-            *taken += 1;
-            return Some(Slot { cage: open as u16, sub: (*taken - 1) as u8 });
+            cage.taken += 1;
+            return Some(Slot { cage: self.open, sub: cage.taken - 1 });
         }
-        let cage = self.cages.iter().position(|(g, mode, _)| *g == group && mode.is_none())?;
-        self.cages[cage] = (group, Some(wanted), 1);
-        self.open = Some(cage);
-        Some(Slot { cage: cage as u16, sub: 0 })
+        let cage = self.cages.iter().position(|cage| cage.group == fit.group && cage.mode.is_none())?;
+        self.cages[cage] = Cage { group: fit.group, taken: 1, mode: Some(fit.mode) };
+        self.open = cage as u16;
+        Some(Slot { cage: self.open, sub: 0 })
     }
 
     /// The last free cages for `count` links of that rate, in rising order; nothing if they do not fit.
-    pub fn take_last(&mut self, model: &SwitchModel, rate: Rational, count: i64) -> Option<Vec<Slot>> {
-        if count == 0 {
-            return Some(Vec::new());
-        }
-        let group = best_group(model, rate)?;
-        let wanted = mode(model, group, rate)?;
-        let cages_needed = (count + wanted.links - 1) / wanted.links;
-        let free: Vec<usize> = self.cages.iter().enumerate().filter(|(_, (g, mode, _))| *g == group && mode.is_none()).map(|(i, _)| i).collect();
-        if (free.len() as i64) < cages_needed {
+    pub fn take_last(&mut self, fit: Fit, count: i64) -> Option<Vec<Slot>> {
+        let needed = fit.cages_for(count.max(0)) as usize;
+        let mut free: Vec<usize> =
+            (0..self.cages.len()).rev().filter(|i| self.cages[*i].group == fit.group && self.cages[*i].mode.is_none()).take(needed).collect();
+        if free.len() < needed {
             return None;
         }
-        let mut slots = Vec::new();
-        for cage in &free[free.len() - cages_needed as usize..] {
-            let links = wanted.links.min(count - slots.len() as i64);
-            self.cages[*cage] = (group, Some(wanted), links);
-            slots.extend((0..links).map(|sub| Slot { cage: *cage as u16, sub: sub as u8 }));
+        free.reverse();
+        let mut slots = Vec::with_capacity(count.max(0) as usize);
+        for cage in free {
+            let links = (count - slots.len() as i64).min(fit.mode.links.into()) as u8;
+            self.cages[cage] = Cage { group: fit.group, taken: links, mode: Some(fit.mode) };
+            slots.extend((0..links).map(|sub| Slot { cage: cage as u16, sub }));
         }
         Some(slots)
     }
 
-    /// Free cages of the group that serves a rate.
-    pub fn free_cages(&self, model: &SwitchModel, rate: Rational) -> i64 {
-        best_group(model, rate).map_or(0, |group| self.cages.iter().filter(|(g, mode, _)| *g == group && mode.is_none()).count() as i64)
+    /// Links that could still be plugged in: the rest of cages in use, and whole cages at their own rate.
+    pub fn free(&self, model: &SwitchModel) -> i64 {
+        self.cages.iter().map(|c| c.mode.map_or(model.cages[c.group as usize].links, |m| m.links.into()) - i64::from(c.taken)).sum()
     }
-}
-
-/// A rate as whole gigabits a second.
-pub fn gbps(rate: Rational) -> u32 {
-    (rate * Rational::from_integer(8) / Rational::from_integer(1_000_000_000)).round().to_integer().to_u32().unwrap_or(0)
 }
 
 /// The name of a port: `IB1/3/2` on InfiniBand, `swp3` or `swp3s1` on Cumulus.
@@ -128,7 +175,7 @@ pub fn port_name(model: &SwitchModel, ports: &Ports, slot: Slot) -> String {
     if model.link_type == "infiniband" {
         return format!("IB1/{}/{}", slot.cage + 1, slot.sub + 1);
     }
-    match ports.cages.get(slot.cage as usize).and_then(|(_, mode, _)| *mode) {
+    match ports.cages.get(slot.cage as usize).and_then(|cage| cage.mode) {
         Some(mode) if mode.links > 1 => format!("swp{}s{}", slot.cage + 1, slot.sub),
         _ => format!("swp{}", slot.cage + 1),
     }
