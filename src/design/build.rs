@@ -924,6 +924,9 @@ impl<'l> Builder<'_, 'l> {
                 height: r.units("height"),
                 power: r.quantity_opt("power"),
                 weight: r.quantity_opt("weight"),
+                airflow: r.quantity_opt("airflow"),
+                psu: r.group("psu").map(|p| Psu { count: p.int("count"), redundant: p.int("redundant"), rating: p.quantity_opt("rating") }),
+                part: r.text_opt("part"),
                 usable_memory: r.quantity_opt("usable_memory").or_else(|| memory.map(|m| Quantity { value: m.value * Rational::new(98, 100), ..m })),
                 memory,
                 instance_type: r.text_opt("instance_type"),
@@ -937,7 +940,7 @@ impl<'l> Builder<'_, 'l> {
                 if device.kind == "cage" {
                     let c = Reader { lang: self.lang, node: device.node.clone(), sound: &sound };
                     let nics = c.entities("nics").into_iter().filter_map(|e| if let Entity::Own(d) = e { Some(d) } else { None }).collect();
-                    system.cages.push(Cage { name: device.name.to_string(), links: c.int("links"), nics });
+                    system.cages.push(Cage { name: device.name.to_string(), connector: c.text_opt("connector"), links: c.int("links"), nics });
                 }
                 system.devices.push(Device { name: device.name.to_string(), index: device.index, kind });
             }

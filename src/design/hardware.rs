@@ -15,6 +15,9 @@ pub struct System {
     pub height: Option<i64>,
     pub power: Option<Quantity>,
     pub weight: Option<Quantity>,
+    pub airflow: Option<Quantity>,
+    pub psu: Option<Psu>,
+    pub part: Option<String>,
     pub memory: Option<Quantity>,
     pub usable_memory: Option<Quantity>,
     pub instance_type: Option<String>,
@@ -26,6 +29,15 @@ pub struct System {
     pub rack_nvlink: bool,
     #[serde(skip)]
     pub span: Span,
+}
+
+/// Power supplies of a system.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "documented in the schema table, one place")]
+pub struct Psu {
+    pub count: i64,
+    pub redundant: i64,
+    pub rating: Option<Quantity>,
 }
 
 /// A device of a system.
@@ -161,6 +173,7 @@ pub struct Link {
 #[allow(missing_docs, reason = "documented in the schema table, one place")]
 pub struct Cage {
     pub name: String,
+    pub connector: Option<String>,
     pub links: i64,
     /// Devices behind it, in the order of its ports.
     pub nics: Vec<u16>,

@@ -143,7 +143,7 @@ impl Lang<'_> {
 
     /// The entity as what is expected: a NIC stands for its ports.
     fn fit_entity(&self, ty: &Type, entity: Entity, span: Span) -> Option<Vec<Entity>> {
-        let (kind, name) = (self.entity_kind(entity), self.entity_name(entity));
+        let kind = self.entity_kind(entity);
         match (ty, entity) {
             (Type::Ref(kinds), _) if kinds.contains(&kind) => return Some(vec![entity]),
             (Type::Port, Entity::Port(..)) => return Some(vec![entity]),
@@ -154,6 +154,7 @@ impl Lang<'_> {
             (Type::Port, Entity::Device(..)) if kind == "gpu" => return Some(vec![entity]),
             _ => {}
         }
+        let name = self.entity_name(entity);
         let expected = match ty {
             Type::Port => "NICs or ports of hosts (GPUs for nvlink)".to_owned(),
             other => format!("a {}", other.text()),

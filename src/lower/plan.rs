@@ -1,7 +1,7 @@
 //! `plan.json`: what the design came to, for programs. The contract is docs/plan.md; fields are added, never renamed.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use num_traits::ToPrimitive as _;
@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::Compilation;
 use crate::base::Rational;
 use crate::nodes::{NodeTaint, PodShape, Resources, format_amount, levels};
-use crate::topology::ports::gbps;
+use crate::topology::materials;
 use crate::topology::storage::figures;
 
 /// Writes plan.json.
@@ -268,7 +268,7 @@ pub fn plan(c: &Compilation) -> Plan<'_> {
                 Volume { name: &v.name, on, bytes: v.size.whole().to_u64() }
             })
             .collect(),
-        bill_of_materials: materials(c),
+        bill_of_materials: materials::list(d, &c.topology).into_iter().map(|m| Material { class: m.class.word(), model: m.text(), count: m.count }).collect(),
         expected: expected(c),
     }
 }
@@ -353,30 +353,6 @@ fn template<'a>(c: &'a Compilation, shape: &'a PodShape, name: &'a str, makes: i
         candidates: shape.candidates.iter().map(name_of).collect(),
         placed: shape.placed.iter().enumerate().filter(|(pod, _)| makes(*pod)).map(|(_, host)| name_of(host)).collect(),
     }
-}
-
-fn materials(c: &Compilation) -> Vec<Material> {
-    let mut counts: BTreeMap<(u8, &'static str, String), usize> = BTreeMap::new();
-    for host in &c.design.hosts {
-        *counts.entry((0, "system", host.system.name.clone())).or_default() += 1;
-        for (_, gpu) in host.system.gpus() {
-            *counts.entry((2, "gpu", gpu.name.clone())).or_default() += 1;
-        }
-        for (_, _, nic) in host.system.nics() {
-            *counts.entry((3, "nic", nic.name.clone())).or_default() += 1;
-        }
-    }
-    for switch in &c.topology.switches {
-        *counts.entry((1, "switch", switch.model.name.clone())).or_default() += 1;
-    }
-    // Links that share a cable stand under its number; the first of them is the cable.
-    let mut seen: HashSet<(u16, u32)> = HashSet::new();
-    let mut cables: HashMap<(u32, &str, u32), usize> = HashMap::new();
-    for link in c.topology.links.iter().filter(|link| seen.insert((link.fabric, link.cable))) {
-        *cables.entry((gbps(link.rate), link.medium.word(), link.centimetres)).or_default() += 1;
-    }
-    counts.extend(cables.into_iter().map(|((gbps, medium, cm), n)| ((4, "cable", format!("{medium} {gbps}G {}m", f64::from(cm) / 100.0)), n)));
-    counts.into_iter().map(|((_, class, model), count)| Material { class, model, count }).collect()
 }
 
 /// Published floors of an all-reduce over the GPUs of one host, GB/s of bus bandwidth: GPU model, GPUs, floor, where it is published.

@@ -10,7 +10,13 @@ use crate::design::{Design, Pool, Workload};
 
 /// Places every pod that fits.
 pub fn place(design: &Design, nodes: &mut Nodes) {
-    let mut free: Vec<Resources> = (0..design.hosts.len()).map(|h| nodes.allocatable(h).cloned().unwrap_or_default()).collect();
+    let mut free: Vec<Resources> = vec![Resources::default(); design.hosts.len()];
+    let mut used: Vec<usize> = design.workloads.iter().filter_map(|w| design.pool_of(w)).collect();
+    used.sort_unstable();
+    used.dedup();
+    for host in used.into_iter().flat_map(|pool| &design.pools[pool].hosts) {
+        free[*host] = nodes.allocatable(*host).cloned().unwrap_or_default();
+    }
     let mut order: Vec<usize> = (0..design.workloads.len()).filter(|w| design.workloads[*w].sound).collect();
     // Large gangs have the fewest choices.
     order.sort_by_key(|w| std::cmp::Reverse(nodes.pods[*w].shapes.iter().map(|s| s.gang).max().unwrap_or(0)));

@@ -4,6 +4,7 @@ pub mod addresses;
 pub mod cables;
 pub mod fabric;
 pub mod host;
+pub mod materials;
 pub mod ports;
 pub mod racks;
 pub mod storage;

@@ -86,8 +86,17 @@ pub fn sizes(fabric: &Fabric, attached: &AttachedPorts) -> Result<Sizes, Fault> 
             return Err(Fault::TierType(leaf.link_type.clone(), tier, model.name.clone(), model.link_type.clone()));
         }
     }
-    let sizer =
-        Sizer { fabric, leaf, attached, trunk: trunk(fabric, leaf), site: fabric.uplink.as_ref().filter(|u| u.fabric.is_none()).map_or(0, |u| u.links) };
+    let trunk = trunk(fabric, leaf);
+    let mut rates: Vec<Mbps> = Vec::new();
+    for a in &attached.ports {
+        if rates.last() != Some(&a.rate) && !rates.contains(&a.rate) {
+            rates.push(a.rate);
+        }
+    }
+    rates.push(trunk);
+    let fits = rates.into_iter().map(|rate| (rate, Fit::new(leaf, rate))).collect();
+    let site = fabric.uplink.as_ref().filter(|u| u.fabric.is_none()).map_or(0, |u| u.links);
+    let sizer = Sizer { fabric, leaf, attached, fits, trunk, site };
     match fabric.topology.shape.as_str() {
         "leaf_only" => sizer.leaf_only(),
         "leaf_spine" | "rail_optimized" | "rail_only" | "fat_tree" => sizer.tiers(),
@@ -109,11 +118,22 @@ struct Sizer<'a> {
     fabric: &'a Fabric,
     leaf: &'a SwitchModel,
     attached: &'a AttachedPorts,
+    /// How the leaf runs each rate that occurs.
+    fits: Vec<(Mbps, Option<Fit>)>,
     trunk: Mbps,
     site: i64,
 }
 
 impl Sizer<'_> {
+    /// How the leaf runs a rate.
+    fn leaf_fit(&self, rate: Mbps) -> Option<Fit> {
+        self.fits.iter().find(|(known, _)| *known == rate).and_then(|(_, fit)| *fit)
+    }
+
+    fn need_leaf_fit(&self, rate: Mbps) -> Result<Fit, Fault> {
+        self.leaf_fit(rate).ok_or_else(|| Fault::NoRate(rate, self.leaf.name.clone()))
+    }
+
     /// One leaf, or two with links between them, or more that meet at an uplink.
     fn leaf_only(&self) -> Result<Sizes, Fault> {
         let fabric = self.fabric;
@@ -169,15 +189,15 @@ impl Sizer<'_> {
         if self.cages_used(&self.by_rate(list), trunks)? <= self.cages() {
             return Ok(());
         }
-        let radix = Fit::new(self.leaf, self.trunk).map_or(0, |f| f.radix());
+        let radix = self.leaf_fit(self.trunk).map_or(0, |f| f.radix());
         // Where hosts and trunks sit in cages of their own, the hosts' are those that are short.
         let rates = self.by_rate(list);
         let host = rates.iter().max_by_key(|(_, n)| *n).map(|(rate, _)| *rate).filter(|rate| {
-            let group = |rate: Mbps| Fit::new(self.leaf, rate).map(|f| f.group);
+            let group = |rate: Mbps| self.leaf_fit(rate).map(|f| f.group);
             group(*rate) != group(self.trunk)
         });
         Err(match host {
-            Some(rate) => Fault::LeafPorts { down: list.len() as i64, up: 0, radix: Fit::new(self.leaf, rate).map_or(0, |f| f.radix()), rate },
+            Some(rate) => Fault::LeafPorts { down: list.len() as i64, up: 0, radix: self.leaf_fit(rate).map_or(0, |f| f.radix()), rate },
             None => Fault::LeafPorts { down: list.len() as i64, up, radix, rate: self.trunk },
         })
     }
@@ -188,7 +208,7 @@ impl Sizer<'_> {
         let sum: Rational = self
             .by_rate(&all)
             .into_iter()
-            .map(|(rate, n)| Rational::new(n.into(), Fit::new(self.leaf, rate).map_or(1, |f| f.radix()).max(1).into()))
+            .map(|(rate, n)| Rational::new(n.into(), self.leaf_fit(rate).map_or(1, |f| f.radix()).max(1).into()))
             .fold(Rational::from_integer(0), |a, b| a + b);
         sum.ceil().to_integer().to_i64().unwrap_or(1)
     }
@@ -222,7 +242,7 @@ impl Sizer<'_> {
         // With one uplink, a lost cable is a lost leaf.
         let least = if joined && fabric.kind != "infiniband" { least.max(2) } else { least };
         let most_down = full.unwrap_or_else(|| leaves.iter().map(Vec::len).max().unwrap_or(0) as i64);
-        let trunk_fit = fit(self.leaf, self.trunk)?;
+        let trunk_fit = self.need_leaf_fit(self.trunk)?;
         let fault = |up: i64| Fault::LeafPorts { down: most_down, up: up + self.site, radix: trunk_fit.radix(), rate: self.trunk };
         let room = self.room(&leaves, full.map(|unit| (host_rate, unit)))? - self.site;
         if least > room {
@@ -382,7 +402,7 @@ impl Sizer<'_> {
             if declared.is_some() || leaves > ports.len() as i64 + group {
                 let down = assigned.iter().map(Vec::len).max().unwrap_or(0) as i64;
                 let up = assigned.iter().map(|l| self.uplinks(l)).max().unwrap_or(0);
-                return Err(Fault::LeafPorts { down, up: up + self.site, radix: fit(self.leaf, self.trunk)?.radix(), rate: self.trunk });
+                return Err(Fault::LeafPorts { down, up: up + self.site, radix: self.need_leaf_fit(self.trunk)?.radix(), rate: self.trunk });
             }
             leaves += group;
         }
@@ -438,15 +458,15 @@ impl Sizer<'_> {
 
     /// Cages of the group that carries trunks.
     fn cages(&self) -> i64 {
-        Fit::new(self.leaf, self.trunk).map_or(0, |f| f.cages)
+        self.leaf_fit(self.trunk).map_or(0, |f| f.cages)
     }
 
     /// Cages of the trunks' group that links of these rates and so many trunks take.
     fn cages_used(&self, rates: &[(Mbps, i64)], trunks: i64) -> Result<i64, Fault> {
-        let trunk = fit(self.leaf, self.trunk)?;
+        let trunk = self.need_leaf_fit(self.trunk)?;
         let mut cages = trunk.cages_for(trunks);
         for (rate, n) in rates {
-            let fit = fit(self.leaf, *rate)?;
+            let fit = self.need_leaf_fit(*rate)?;
             let needed = fit.cages_for(*n);
             if fit.group == trunk.group {
                 cages += needed;
@@ -460,7 +480,7 @@ impl Sizer<'_> {
 
     /// Links up that the fullest leaf has room for.
     fn room(&self, leaves: &[Vec<u32>], full: Option<(Mbps, i64)>) -> Result<i64, Fault> {
-        let trunk = fit(self.leaf, self.trunk)?;
+        let trunk = self.need_leaf_fit(self.trunk)?;
         let mut used = 0;
         match full {
             Some((rate, unit)) => used = self.cages_used(&[(rate, unit)], 0)?,
