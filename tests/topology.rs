@@ -198,7 +198,9 @@ fn other_published_fabrics_come_out() {
         )
     };
     let fabric = |rails: &str, topology: &str| {
-        format!("fabric compute : infiniband {{ attach = nvl.tray.{rails}, topology : {topology}, leaf = qm9700, spine = qm9700, core = qm9700, racks = sw }}\n")
+        format!(
+            "fabric compute : infiniband {{ attach = nvl.tray.{rails}, topology : {topology}, leaf = qm9700, spine = qm9700, core = qm9700, racks = sw }}\n"
+        )
     };
     assert_eq!(counts(&(nvl(1) + &fabric("rail", "rail_optimized { unit = 18 }"))), [32, 9, 0, 576, 576, 0]);
     // 2.6: four units with rail groups (a third-party design tool): a rail has 32 leaves in pods of eight under six spines with three links a

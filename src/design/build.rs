@@ -362,6 +362,12 @@ impl<'l> Builder<'_, 'l> {
             weight: r.quantity_opt("weight"),
             pdus: r.int("pdus"),
             feeds: r.int("feeds"),
+            supply: r.group("supply").map(|s| Supply {
+                volts: s.int("volts"),
+                amps: s.int("amps"),
+                phases: s.int("phases"),
+                derating: s.quantity("derating", Dimension::Ratio),
+            }),
             zone: r.text_opt("zone"),
             column: r.int_opt("column").unwrap_or_else(|| before.iter().filter(|b| b.row == row).count() as i64),
             row,

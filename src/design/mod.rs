@@ -151,6 +151,7 @@ pub struct Rack {
     pub weight: Option<Quantity>,
     pub pdus: i64,
     pub feeds: i64,
+    pub supply: Option<Supply>,
     pub zone: Option<String>,
     pub row: i64,
     pub column: i64,
@@ -161,6 +162,16 @@ pub struct Rack {
     pub sound: bool,
     #[serde(skip)]
     pub at: At,
+}
+
+/// `supply` of a rack.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "documented in the schema table, one place")]
+pub struct Supply {
+    pub volts: i64,
+    pub amps: i64,
+    pub phases: i64,
+    pub derating: Quantity,
 }
 
 /// `host`.

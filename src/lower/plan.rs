@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::Compilation;
 use crate::base::Rational;
+use crate::base::quantity::to_f64;
 use crate::nodes::{NodeTaint, PodShape, Resources, format_amount, levels};
 use crate::topology::materials;
 use crate::topology::storage::figures;
@@ -40,6 +41,7 @@ pub struct Plan<'a> {
     volumes: Vec<Volume<'a>>,
     bill_of_materials: Vec<Material>,
     expected: Vec<Expected<'a>>,
+    racks: Vec<Rack<'a>>,
 }
 
 #[derive(Serialize)]
@@ -185,6 +187,28 @@ struct Material {
     count: usize,
 }
 
+/// A rack's sums. Figures that no data sheet gives are missing from them: `lower_bounds` names the sums that are then too small.
+#[derive(Serialize)]
+struct Rack<'a> {
+    name: &'a str,
+    height_u: i64,
+    used_u: i64,
+    power_w: u64,
+    heat_btu_h: u64,
+    airflow_cfm: u64,
+    weight_kg: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lower_bounds: Vec<&'static str>,
+    feeds: i64,
+    /// Load of each feed when one is lost.
+    feed_w: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feed_capacity_w: Option<u64>,
+    /// Amperes of each phase then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feed_amps: Option<f64>,
+}
+
 #[derive(Serialize)]
 struct Expected<'a> {
     test: &'static str,
@@ -270,7 +294,37 @@ pub fn plan(c: &Compilation) -> Plan<'_> {
             .collect(),
         bill_of_materials: materials::list(d, &c.topology).into_iter().map(|m| Material { class: m.class.word(), model: m.text(), count: m.count }).collect(),
         expected: expected(c),
+        racks: racks(c),
     }
+}
+
+fn racks(c: &Compilation) -> Vec<Rack<'_>> {
+    let loads = crate::topology::racks::loads(&c.design, &c.topology);
+    let tenths = |v: f64| (v * 10.0).round() / 10.0;
+    c.design
+        .racks
+        .iter()
+        .zip(&loads)
+        .map(|(r, load)| {
+            let power = to_f64(load.power.value);
+            let feed = power / (r.feeds - 1).max(1) as f64;
+            let sums = [("power_w", load.power), ("heat_btu_h", load.power), ("airflow_cfm", load.airflow), ("weight_kg", load.weight)];
+            Rack {
+                name: &r.name,
+                height_u: r.height,
+                used_u: load.units,
+                power_w: power.round() as u64,
+                heat_btu_h: load.heat().round() as u64,
+                airflow_cfm: to_f64(load.airflow.value).round() as u64,
+                weight_kg: tenths(to_f64(load.weight.value)),
+                lower_bounds: sums.into_iter().filter(|(_, sum)| sum.at_least).map(|(name, _)| name).collect(),
+                feeds: r.feeds,
+                feed_w: feed.round() as u64,
+                feed_capacity_w: r.supply.as_ref().map(|s| s.feed_capacity().floor() as u64),
+                feed_amps: r.supply.as_ref().map(|s| tenths(s.amperes(feed))),
+            }
+        })
+        .collect()
 }
 
 fn hosts<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S::Error> {

@@ -104,7 +104,11 @@ macro_rules! rules {
 rules! {
     "AIC0401" "rack-power" Error "a rack draws more than its budget" Some(racks::power);
     "AIC0402" "rack-space" Error "a rack has fewer units than what stands in it" Some(racks::space);
+    "AIC0403" "rack-feed" Error "the feeds that are left do not carry a rack" Some(racks::bounds);
     "AIC0404" "unknown-power" Advice "a figure is missing from a sum" Some(racks::unknown_figures);
+    "AIC0405" "rack-cooling" Error "a rack gives off more heat than can be removed" None;
+    "AIC0406" "rack-weight" Error "a rack carries more than its limit" None;
+    "AIC0407" "cable-reach" Error "a link is longer than its media reach" Some(racks::reach);
     "AIC0501" "link-type" Error "a port speaks another link type than its switch" Some(fabrics::faults);
     "AIC0502" "switch-model" Error "a tier has no switch model" None;
     "AIC0503" "oversubscription" Error "a leaf is more oversubscribed than declared" Some(fabrics::oversubscription);

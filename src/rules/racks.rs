@@ -6,62 +6,30 @@ use num_traits::Zero as _;
 
 use super::Context;
 use crate::base::{Diagnostic, Dimension, Quantity, Rational, Report};
-use crate::topology::racks::RackFault;
+use crate::design::Rack;
+use crate::topology::racks::{Load, RackFault, loads};
 
 fn kilowatts(value: Rational) -> Quantity {
     Quantity { value, dimension: Dimension::Power, unit: crate::base::quantity::find_unit("kW") }
 }
 
-#[derive(Default)]
-struct Load {
-    total: Rational,
-    hosts: BTreeMap<String, (usize, Option<Quantity>)>,
-    switches: BTreeMap<String, (usize, Option<Quantity>)>,
-    unknown: bool,
-}
-
-/// What the equipment of each rack draws.
-fn loads(cx: &Context) -> Vec<Load> {
-    let mut loads: Vec<Load> = cx.design.racks.iter().map(|_| Load::default()).collect();
-    for host in &cx.design.hosts {
-        let Some(load) = host.rack.map(|r| &mut loads[r]) else { continue };
-        let entry = load.hosts.entry(host.system.name.clone()).or_insert((0, host.power));
-        entry.0 += 1;
-        match host.power {
-            Some(power) => load.total += power.value,
-            None => load.unknown = true,
-        }
-    }
-    for switch in &cx.topology.switches {
-        let Some(load) = switch.rack.map(|r| &mut loads[r]) else { continue };
-        // The maximum where it is published, else the typical draw, which makes the sum a lower bound.
-        let power = switch.model.power.or(switch.model.power_typical);
-        load.switches.entry(switch.model.name.clone()).or_insert((0, power)).0 += 1;
-        load.unknown |= switch.model.power.is_none();
-        if let Some(power) = power {
-            load.total += power.value;
-        }
-    }
-    loads
-}
-
 /// AIC0401.
 pub fn power(cx: &Context, report: &mut Report) {
     let mut by_declaration: BTreeMap<(crate::base::Span, String), Vec<usize>> = BTreeMap::new();
-    let loads = loads(cx);
+    let loads = loads(cx.design, cx.topology);
     for (id, rack) in cx.design.racks.iter().enumerate().filter(|(_, r)| r.sound) {
         let load = &loads[id];
         if let Some(budget) = rack.power
-            && load.total > budget.value
+            && load.power.value > budget.value
         {
-            by_declaration.entry((rack.at.head, kilowatts(load.total).to_string())).or_default().push(id);
+            by_declaration.entry((rack.at.head, kilowatts(load.power.value).to_string())).or_default().push(id);
         }
     }
     for ((head, total), racks) in by_declaration {
         let rack = &cx.design.racks[racks[0]];
         let load = &loads[racks[0]];
         let budget = rack.power.unwrap_or(kilowatts(Rational::zero()));
-        let at_least = if load.unknown { "at least " } else { "" };
+        let at_least = if load.power.at_least { "at least " } else { "" };
         let parts: Vec<String> =
             load.hosts.iter().chain(&load.switches).map(|(name, (n, power))| format!("{n} × {} {name}", power.map_or("?".into(), |p| p.to_string()))).collect();
         let mut diagnostic =
@@ -70,7 +38,7 @@ pub fn power(cx: &Context, report: &mut Report) {
                 .at(head, parts.join(" + "))
                 .help(format!(
                     "power = {}kW or more, or fewer hosts a rack",
-                    crate::base::quantity::decimal((load.total / Rational::from_integer(1000)).ceil(), 0)
+                    crate::base::quantity::decimal((load.power.value / Rational::from_integer(1000)).ceil(), 0)
                 ));
         if racks.len() > 1 {
             diagnostic = diagnostic.note(format!("the same in {}", crate::base::names::count_of(racks.len() - 1, "more rack")));
@@ -115,6 +83,146 @@ pub fn space(cx: &Context, report: &mut Report) {
                 );
             }
         }
+    }
+}
+
+/// Racks of one declaration that break a bound in the same way are said once.
+struct Alike<'a> {
+    found: BTreeMap<(crate::base::Span, String), (Diagnostic, &'a Rack, usize)>,
+}
+
+impl<'a> Alike<'a> {
+    fn new() -> Self {
+        Self { found: BTreeMap::new() }
+    }
+
+    fn push(&mut self, rack: &'a Rack, diagnostic: Diagnostic) {
+        // The name differs, what is said of it does not.
+        let said = diagnostic.message.replace(&rack.name, "");
+        self.found.entry((rack.at.head, said)).or_insert((diagnostic, rack, 0)).2 += 1;
+    }
+
+    fn report(self, report: &mut Report) {
+        for (diagnostic, _, n) in self.found.into_values() {
+            let more = crate::base::names::count_of(n - 1, "more rack");
+            report.push(if n > 1 { diagnostic.note(format!("the same in {more}")) } else { diagnostic });
+        }
+    }
+}
+
+fn parts(load: &Load) -> String {
+    let parts: Vec<String> =
+        load.hosts.iter().chain(&load.switches).map(|(name, (n, power))| format!("{n} × {} {name}", power.map_or("?".into(), |p| p.to_string()))).collect();
+    parts.join(" + ")
+}
+
+/// AIC0403, 0405, 0406: what a feed carries, what can be cooled, what the floor bears.
+pub fn bounds(cx: &Context, report: &mut Report) {
+    let loads = loads(cx.design, cx.topology);
+    let mut alike = Alike::new();
+    for (rack, load) in cx.design.racks.iter().zip(&loads).filter(|(r, _)| r.sound) {
+        let at_least = |sum: crate::topology::racks::Sum| if sum.at_least { "at least " } else { "" };
+        let watts = crate::base::quantity::to_f64(load.power.value);
+        if let Some(supply) = &rack.supply {
+            let capacity = supply.feed_capacity();
+            let left = capacity * (rack.feeds - 1).max(1) as f64;
+            if watts > left {
+                let how = if supply.phases == 3 {
+                    format!("{} V × {} A × √3 × {}", supply.volts, supply.amps, supply.derating)
+                } else {
+                    format!("{} V × {} A × {}", supply.volts, supply.amps, supply.derating)
+                };
+                let with = if rack.feeds > 1 {
+                    format!("with one of {} feeds lost the rest carries {:.1}kW", rack.feeds, left / 1000.0)
+                } else {
+                    format!("its only feed carries {:.1}kW", left / 1000.0)
+                };
+                alike.push(
+                    rack,
+                    Diagnostic::error("AIC0403", format!("rack {} draws {}{}; {with}", rack.name, at_least(load.power), kilowatts(load.power.value)))
+                        .at(rack.at.field("supply"), format!("a feed: {how} = {:.1}kW", capacity / 1000.0))
+                        .at(rack.at.head, parts(load))
+                        .why("the feed that is left takes the whole load: its breaker opens and the rack goes dark")
+                        .help(format!("amps = {:.0} or more, more feeds, or fewer hosts a rack", (supply.amps as f64 * watts / left).ceil())),
+                );
+            }
+        }
+        // Without a figure of its own, cooling is the power budget, and that is judged already.
+        if let Some(cooling) = rack.cooling.filter(|_| rack.at.set("cooling").is_some())
+            && load.power.value > cooling.value
+        {
+            alike.push(
+                rack,
+                Diagnostic::error(
+                    "AIC0405",
+                    format!(
+                        "rack {} gives off {}{} of heat ({:.0} BTU/h), {cooling} can be removed",
+                        rack.name,
+                        at_least(load.power),
+                        kilowatts(load.power.value),
+                        load.heat()
+                    ),
+                )
+                .at(rack.at.field("cooling"), "what can be removed")
+                .at(rack.at.head, parts(load))
+                .help("fewer hosts a rack, or rear-door or liquid cooling"),
+            );
+        }
+        if let Some(limit) = rack.weight
+            && load.weight.value > limit.value
+        {
+            let kilograms = Quantity { value: load.weight.value, dimension: Dimension::Mass, unit: crate::base::quantity::find_unit("kg") };
+            alike.push(
+                rack,
+                Diagnostic::error("AIC0406", format!("rack {} carries {}{kilograms} of equipment, its limit is {limit}", rack.name, at_least(load.weight)))
+                    .at(rack.at.field("weight"), "limit")
+                    .at(rack.at.head, format!("{} of equipment, without the rack itself and its cables", count_of(load)))
+                    .help("fewer hosts a rack, or a floor and frame that bear more"),
+            );
+        }
+    }
+    alike.report(report);
+}
+
+fn count_of(load: &Load) -> String {
+    crate::base::names::count_of(load.hosts.values().chain(load.switches.values()).map(|(n, _)| n).sum(), "piece")
+}
+
+/// AIC0407.
+pub fn reach(cx: &Context, report: &mut Report) {
+    let mut told: Vec<u16> = Vec::new();
+    for fault in &cx.topology.too_long {
+        let link = &cx.topology.links[fault.link as usize];
+        let fabric = &cx.design.fabrics[link.fabric as usize];
+        if told.contains(&link.fabric) || !fabric.sound {
+            continue;
+        }
+        told.push(link.fabric);
+        let more = cx.topology.too_long.iter().filter(|f| cx.topology.links[f.link as usize].fabric == link.fabric).count();
+        let metres = |cm: u32| format!("{}m", f64::from(cm) / 100.0);
+        let rack = |end| crate::topology::cables::place(cx.design, cx.topology, end).0.map(|r| &cx.design.racks[r]);
+        let (a, b) = (rack(link.a), rack(link.b));
+        let name = |r: Option<&Rack>| r.map_or_else(String::new, |r| r.name.clone());
+        let mut diagnostic = Diagnostic::error(
+            "AIC0407",
+            format!(
+                "a link of fabric {} from rack {} to rack {} is {} long; {} reaches {}",
+                fabric.name,
+                name(a),
+                name(b),
+                metres(fault.centimetres),
+                fault.medium.word(),
+                metres(fault.reach)
+            ),
+        )
+        .at(fabric.at.field("cables.prefer"), format!("{} at most", fault.medium.word()));
+        for rack in [a, b].into_iter().flatten() {
+            diagnostic = diagnostic.at(rack.at.field("column"), format!("row {}, column {}", rack.row, rack.column));
+        }
+        if more > 1 {
+            diagnostic = diagnostic.note(format!("{} in all", crate::base::names::count_of(more, "link")));
+        }
+        report.push(diagnostic.help("racks that stand closer, or `cables { prefer = [dac, fibre] }`"));
     }
 }
 

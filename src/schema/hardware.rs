@@ -17,9 +17,20 @@ pub const RACK: Shape = Shape {
         default("row", Type::Int, "0", "Row on the floor, for cable lengths."),
         derived("column", Type::Int, "order of declaration", "Position in the row, for cable lengths."),
     ],
-    groups: &[],
+    groups: &[once(&SUPPLY)],
     children: &["host", "switch"],
 };
+
+const SUPPLY: Shape = group(
+    "supply",
+    "Each power feed of the rack.",
+    &[
+        required("volts", Type::Int, "Volts; between two phases of a three-phase feed."),
+        required("amps", Type::Int, "Amperes of the breaker, each phase."),
+        default("phases", Type::Int, "3", "Phases: 1 or 3."),
+        default("derating", RATIO, "80%", "Share of the breaker that may be drawn continuously."),
+    ],
+);
 
 pub const HOST: Shape = Shape {
     name: "host",

@@ -146,7 +146,8 @@ fn cables(design: &Design, topology: &Topology, bill: &mut Bill) {
     }
     for ((medium, rate, length), count) in counts {
         let product = design.cables.iter().find(|c| c.medium == medium.word() && mbps(c.rate) == rate);
-        let own_length = |c: &&crate::design::CableModel| c.lengths.len() == 1 && crate::base::quantity::to_f64(c.lengths[0].value) * 100.0 == f64::from(length);
+        let own_length =
+            |c: &&crate::design::CableModel| c.lengths.len() == 1 && crate::base::quantity::to_f64(c.lengths[0].value) * 100.0 == f64::from(length);
         let mut line = Material::new(Class::Cable, product.map_or_else(|| format!("{} {}G", medium.word(), gbps(rate)), |c| c.name.clone()), None);
         line.kind = Some((medium, gbps(rate)));
         line.length = length;

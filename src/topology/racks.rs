@@ -1,9 +1,14 @@
-//! What stands where: hosts from below, switches from the top, tier by tier and round robin over a fabric's racks.
+//! What stands where: hosts from below, switches from the top, tier by tier and round robin over a fabric's racks; and what a rack then draws,
+//! heats and weighs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+
+use num_traits::Zero as _;
 
 use super::{Switch, Topology};
-use crate::design::Design;
+use crate::base::quantity::to_f64;
+use crate::base::{Quantity, Rational};
+use crate::design::{Design, Supply};
 
 /// Something that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +48,8 @@ pub fn place(design: &Design, topology: &mut Topology) {
         let height = switch.model.height.unwrap_or(1).max(1);
         let Some(rack) = switch.rack else { continue };
         used[rack] += height;
-        if let Some(position) = lowest(&free[rack], height) {
+        let fixed = switch.position.map(|p| p - 1).filter(|p| *p >= 0 && p + height <= free[rack].len() as i64 && fits(&free[rack], *p, height));
+        if let Some(position) = fixed.or_else(|| lowest(&free[rack], height)) {
             (position..position + height).for_each(|u| free[rack][u as usize] = Some(usize::MAX));
         }
     }
@@ -106,4 +112,120 @@ fn lowest(free: &[Option<usize>], height: i64) -> Option<i64> {
 
 fn highest(free: &[Option<usize>], height: i64) -> Option<i64> {
     (0..=free.len() as i64 - height).rev().find(|p| fits(free, *p, height))
+}
+
+/// British thermal units an hour of a watt (1 W = 3.412142 BTU/h, the International Table BTU).
+const BTU_PER_HOUR: f64 = 3.412_142;
+
+/// A sum of figures; `at_least` if one of them is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    /// The sum of what is known, in base units.
+    pub value: Rational,
+    /// Whether a figure is missing, so that the real sum is larger.
+    pub at_least: bool,
+}
+
+impl Sum {
+    fn add(&mut self, figure: Option<Quantity>) {
+        match figure {
+            Some(figure) => self.value += figure.value,
+            None => self.at_least = true,
+        }
+    }
+}
+
+/// Things of one model in a rack: how many, and the power of one.
+pub type Parts = BTreeMap<String, (usize, Option<Quantity>)>;
+
+/// What the equipment of a rack comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Load {
+    /// Watts, all at their maximum.
+    pub power: Sum,
+    /// Kilograms of the equipment, without rack and cables.
+    pub weight: Sum,
+    /// Cubic feet of air a minute.
+    pub airflow: Sum,
+    /// Rack units.
+    pub units: i64,
+    /// Hosts by system.
+    pub hosts: Parts,
+    /// Switches by model.
+    pub switches: Parts,
+}
+
+impl Load {
+    /// Heat: all power becomes heat, BTU/h.
+    pub fn heat(&self) -> f64 {
+        to_f64(self.power.value) * BTU_PER_HOUR
+    }
+}
+
+impl Supply {
+    /// Watts that one feed carries continuously: volts × amperes × derating, times √3 between the phases of a three-phase feed.
+    pub fn feed_capacity(&self) -> f64 {
+        self.volts as f64 * self.amps as f64 * to_f64(self.derating.value) * self.phase_factor()
+    }
+
+    /// Amperes of each phase at so many watts.
+    pub fn amperes(&self, watts: f64) -> f64 {
+        watts / (self.volts as f64 * self.phase_factor())
+    }
+
+    fn phase_factor(&self) -> f64 {
+        if self.phases == 3 { 3_f64.sqrt() } else { 1.0 }
+    }
+}
+
+/// What the equipment of each rack draws, weighs and blows.
+pub fn loads(design: &Design, topology: &Topology) -> Vec<Load> {
+    let mut loads: Vec<Load> = design.racks.iter().map(|_| Load::default()).collect();
+    for host in &design.hosts {
+        let Some(load) = host.rack.map(|r| &mut loads[r]) else { continue };
+        match load.hosts.get_mut(&host.system.name) {
+            Some(entry) => entry.0 += 1,
+            None => {
+                load.hosts.insert(host.system.name.clone(), (1, host.power));
+            }
+        }
+        load.power.add(host.power);
+        load.weight.add(host.system.weight);
+        load.airflow.add(host.system.airflow);
+        load.units += host.height.unwrap_or(1).max(1);
+    }
+    let planned = topology.switches.iter().map(|s| (s.rack, &s.model));
+    let standing = design.rack_switches.iter().map(|s| (s.rack, &s.model));
+    for (rack, model) in planned.chain(standing) {
+        let Some(load) = rack.map(|r| &mut loads[r]) else { continue };
+        // The maximum where it is published, else the typical draw, which makes the sum a lower bound.
+        let power = model.power.or(model.power_typical);
+        match load.switches.get_mut(&model.name) {
+            Some(entry) => entry.0 += 1,
+            None => {
+                load.switches.insert(model.name.clone(), (1, power));
+            }
+        }
+        load.power.value += power.map_or_else(Rational::zero, |p| p.value);
+        load.power.at_least |= model.power.is_none();
+        load.weight.add(model.weight);
+        load.airflow.at_least = true;
+        load.units += model.height.unwrap_or(1).max(1);
+    }
+    loads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Dimension;
+
+    #[test]
+    fn three_phases_carry_the_root_of_three() {
+        let supply = |volts, phases| Supply { volts, amps: 60, phases, derating: Quantity::new(Rational::new(4, 5), Dimension::Ratio) };
+        // 415 V x 60 A x 80 % x 1.732 = 34.5 kW, the usual figure of a 60 A, 415 V feed.
+        assert_eq!(supply(415, 3).feed_capacity().round(), 34502.0);
+        assert_eq!(supply(230, 1).feed_capacity().round(), 11040.0);
+        assert_eq!(supply(415, 3).amperes(34502.3).round(), 48.0);
+    }
 }
