@@ -247,3 +247,53 @@ fn every_shape_is_planned() {
     let c = compile(&h100(4, 0, "rail_optimized { unit = 32, spines = 8 }"));
     assert_eq!(c.topology.fabrics[0].fault, Some(aic::topology::Fault::Count(aic::topology::Tier::Spine, 8, 16)));
 }
+
+/// Maximum flow between two halves of the hosts, against the planner's closed forms.
+#[test]
+fn bisections_are_maximum_flows() {
+    let h100 = |units, missing, topology| Superpod { system: "dgx_h100", switch: "qm9700", units, hosts: 32, missing, fields: String::new(), topology }.text();
+    for text in [
+        h100(2, 0, "rail_optimized { unit = 32 }"),
+        h100(4, 0, "rail_optimized { unit = 32, spines = 32 }"),
+        h100(8, 0, "fat_tree { tiers = 3, unit = 32, rails = true }"),
+        h100(6, 0, "fat_tree { tiers = 3, unit = 32, rails = true, taper = 3:1, pod = 24 }"),
+        h100(6, 0, "leaf_spine").replace("racks = sw", "racks = sw, oversubscription = 3:1"),
+    ] {
+        let c = compile(&text);
+        let plan = &c.topology.fabrics[0];
+        assert_eq!(plan.fault, None, "{text}");
+        let half = c.design.hosts.iter().filter(|h| h.name.starts_with("su-")).count() / 2;
+        let hosts: Vec<u32> = (0..c.design.hosts.len() as u32).filter(|h| c.design.hosts[*h as usize].name.starts_with("su-")).collect();
+        let boundary = hosts[half];
+        let flow = aic::topology::analysis::cut_by_flow(&c.topology, 0, |host| host >= boundary);
+        assert_eq!(plan.bisection, Some(aic::topology::ports::bytes(2 * flow)), "{text}");
+    }
+}
+
+#[test]
+fn losses_are_what_the_graph_loses() {
+    let h100 = |units, topology| Superpod { system: "dgx_h100", switch: "qm9700", units, hosts: 32, missing: 0, fields: String::new(), topology }.text();
+    let c = compile(&h100(2, "rail_optimized { unit = 32 }"));
+    let analysis = c.topology.analysis(&c.design, 0);
+    // Eight cables from each host, and eight leaves with 32 ways up.
+    assert_eq!(analysis.disjoint_paths, 8);
+    let [leaf, spine] = analysis.losses.as_slice() else { panic!("two tiers") };
+    // A leaf: 32 hosts lose one of eight ports, none is cut off. A spine of eight: an eighth of the trunks.
+    assert_eq!((leaf.hosts_cut, leaf.hosts_degraded, leaf.single_points), (0, 32, 0));
+    assert_eq!((spine.hosts_cut, spine.hosts_degraded), (0, 0));
+    let all = c.topology.fabrics[0].bisection.unwrap();
+    assert_eq!(spine.bisection.unwrap() / all, aic::base::Rational::new(7, 8));
+    assert_eq!(analysis.rail_reach, [64; 8]);
+    // Without spines a rail ends with its unit; each host still has eight ways to the others of its unit.
+    let c = compile(&h100(1, "rail_only { unit = 32 }"));
+    assert_eq!(c.topology.analysis(&c.design, 0).rail_reach, [32; 8]);
+    assert_eq!(c.topology.analysis(&c.design, 0).disjoint_paths, 8);
+    // Storage servers on one port: their leaf is a single point of failure, and so is the only spine.
+    let text = "use std.{cpu_1u, sn5610}\ncluster sp { kubernetes = \"1.36\", distribution = k3s }\nrack r { height = 400U, host h[200] : cpu_1u }\nrack sw { height = 60U }\n\
+        fabric data : ethernet { attach = r.h.data.port[0], topology : leaf_spine { leaves = 4, spines = 1 }, leaf = sn5610, spine = sn5610, racks = sw }\n";
+    let c = compile(text);
+    assert_eq!(c.topology.fabrics[0].fault, None);
+    let analysis = c.topology.analysis(&c.design, 0);
+    assert_eq!((analysis.disjoint_paths, analysis.single_cable), (1, 200));
+    assert_eq!(analysis.losses.iter().map(|l| (l.hosts_cut, l.single_points)).collect::<Vec<_>>(), [(50, 4), (150, 1)]);
+}

@@ -97,6 +97,31 @@ struct Fabric<'a> {
     bisection_gbps: Option<Gbps>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     domains: &'a [i64],
+    ports_free: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taper: Option<[i64; 2]>,
+    /// Ways from host to host that share no cable.
+    disjoint_paths: i64,
+    /// For each rail: hosts that a host reaches over it.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    rail_reach: &'a [i64],
+    /// Hosts with one cable to the fabric.
+    single_cable_hosts: i64,
+    /// The worst loss of one switch, by tier.
+    loss_of_a_switch: Vec<Loss<'a>>,
+}
+
+#[derive(Serialize)]
+struct Loss<'a> {
+    tier: &'static str,
+    switch: &'a str,
+    hosts_cut_off: i64,
+    gpus_cut_off: i64,
+    hosts_degraded: i64,
+    injection_gbps: Gbps,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bisection_gbps: Option<Gbps>,
+    switches_that_cut_off: i64,
 }
 
 #[derive(Serialize)]
@@ -253,7 +278,7 @@ pub fn plan(c: &Compilation) -> Plan<'_> {
                 gpu: p.hosts.first().and_then(|h| d.hosts[*h].system.gpu_model()).map(|gpu| gpu.name.as_str()),
             })
             .collect(),
-        fabrics: d.fabrics.iter().zip(&c.topology.fabrics).map(|(f, plan)| fabric(f, plan)).collect(),
+        fabrics: (0..d.fabrics.len()).map(|id| fabric(c, id)).collect(),
         queues: d
             .queues
             .iter()
@@ -356,7 +381,10 @@ fn taint(t: &NodeTaint) -> Taint<'_> {
     Taint { key: &t.key, value: t.value.as_deref(), effect: t.effect }
 }
 
-fn fabric<'a>(f: &'a crate::design::Fabric, plan: &'a crate::topology::FabricPlan) -> Fabric<'a> {
+fn fabric(c: &Compilation, id: usize) -> Fabric<'_> {
+    let (f, plan) = (&c.design.fabrics[id], &c.topology.fabrics[id]);
+    let analysis = c.topology.analysis(&c.design, id);
+    let ratio = |r: Rational| Some([r.numer().to_i64()?, r.denom().to_i64()?]);
     Fabric {
         name: &f.name,
         kind: &f.kind,
@@ -364,11 +392,30 @@ fn fabric<'a>(f: &'a crate::design::Fabric, plan: &'a crate::topology::FabricPla
         planes: f.planes,
         tiers: plan.tiers.iter().map(|(tier, model, switches)| TierCount { tier: tier.word(), model: &model.name, switches: *switches }).collect(),
         cables: plan.cables.iter().map(|((from, to, gbps), count)| Cables { from, to, count: *count, gbps: *gbps }).collect(),
-        oversubscription: plan.ratio.and_then(|r| Some([r.numer().to_i64()?, r.denom().to_i64()?])).unwrap_or([1, 1]),
+        oversubscription: plan.ratio.and_then(ratio).unwrap_or([1, 1]),
         injection_gbps: plan.injection.into(),
         max_hops: plan.max_hops,
         bisection_gbps: plan.bisection.map(Gbps::from),
         domains: &plan.domains,
+        ports_free: plan.ports_free,
+        taper: plan.taper.and_then(ratio),
+        disjoint_paths: analysis.disjoint_paths,
+        rail_reach: &analysis.rail_reach,
+        single_cable_hosts: analysis.single_cable,
+        loss_of_a_switch: analysis
+            .losses
+            .iter()
+            .map(|loss| Loss {
+                tier: loss.tier.word(),
+                switch: &c.topology.switches[loss.switch].name,
+                hosts_cut_off: loss.hosts_cut,
+                gpus_cut_off: loss.gpus_cut,
+                hosts_degraded: loss.hosts_degraded,
+                injection_gbps: loss.injection.into(),
+                bisection_gbps: loss.bisection.map(Gbps::from),
+                switches_that_cut_off: loss.single_points,
+            })
+            .collect(),
     }
 }
 

@@ -64,8 +64,19 @@ impl PlanAttributes {
             "leaf_spine_cables" => int(links("leaf", "spine")),
             "spine_core_cables" => int(links("spine", "core")),
             "ports_free" => int(plan.ports_free),
+            "taper" => quantity(plan.taper.unwrap_or(Rational::from_integer(1)), Dimension::Ratio),
+            "disjoint_paths" => int(self.topology.analysis(&self.design, index).disjoint_paths),
+            "lost_hosts" => int(self.losses(index).map(|l| l.hosts_cut).max().unwrap_or(0)),
+            "lost_gpus" => int(self.losses(index).map(|l| l.gpus_cut).max().unwrap_or(0)),
+            "single_points" => int(self.losses(index).map(|l| l.single_points).sum()),
+            "surviving_bisection" => quantity(self.losses(index).filter_map(|l| l.bisection).min()?, Dimension::Rate),
+            "surviving_injection" => quantity(self.losses(index).map(|l| l.injection).min()?, Dimension::Rate),
             _ => None,
         }
+    }
+
+    fn losses(&self, fabric: usize) -> impl Iterator<Item = &crate::topology::analysis::Loss> {
+        self.topology.analysis(&self.design, fabric).losses.iter()
     }
 
     fn thing(&self, fabric: usize, what: Planned, n: usize, name: &str) -> Option<Attribute> {

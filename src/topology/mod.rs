@@ -1,6 +1,7 @@
 //! Graphs derived from the design: the devices in a host, the switches and cables of fabrics, where things stand, and their addresses.
 
 pub mod addresses;
+pub mod analysis;
 pub mod cables;
 pub mod fabric;
 pub mod host;
@@ -10,7 +11,7 @@ pub mod racks;
 pub mod storage;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::design::{Design, PortRef, System};
 
@@ -37,6 +38,8 @@ pub struct Topology {
     pub addresses: Vec<Address>,
     /// Networks whose range is too small: network, needed, available.
     pub address_faults: Vec<(usize, usize, usize)>,
+    /// What each fabric survives, once somebody asks.
+    analyses: Vec<OnceLock<analysis::Analysis>>,
     graphs: HashMap<usize, DeviceGraph>,
     /// For each host the indices of its addresses.
     host_addresses: Vec<Vec<u32>>,
@@ -53,6 +56,7 @@ impl Topology {
             topology.graphs.entry(key).or_insert_with(|| DeviceGraph::new(&host.system));
         }
         fabric::plan_all(design, &mut topology);
+        topology.analyses = design.fabrics.iter().map(|_| OnceLock::new()).collect();
         racks::place(design, &mut topology);
         cables::measure(design, &mut topology);
         addresses::assign(design, &mut topology);
@@ -88,6 +92,11 @@ impl Topology {
     /// The address of a host on a network.
     pub fn address_on(&self, host: usize, network: usize) -> Option<&Address> {
         self.addresses_of_host(host).find(|a| a.network == network)
+    }
+
+    /// What a fabric survives.
+    pub fn analysis(&self, design: &Design, fabric: usize) -> &analysis::Analysis {
+        self.analyses[fabric].get_or_init(|| analysis::analyse(design, self, fabric))
     }
 
     /// The unit of a host in a fabric, if that groups hosts into units.
