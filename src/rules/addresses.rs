@@ -199,3 +199,46 @@ pub fn outside(cx: &Context, report: &mut Report) {
         );
     }
 }
+
+/// AIC0607.
+pub fn routed(cx: &Context, report: &mut Report) {
+    for short in &cx.topology.routing_faults {
+        let fabric = &cx.design.fabrics[short.fabric];
+        if !fabric.sound {
+            continue;
+        }
+        let what = if short.field == "routed.links" { "links between switches take two addresses each" } else { "each switch takes a loopback" };
+        report.push(
+            Diagnostic::error("AIC0607", format!("fabric {} needs {} addresses of {}, the range has {}", fabric.name, short.needed, short.field, short.available))
+                .at(fabric.at.field(short.field), format!("{} addresses", short.available))
+                .at(fabric.at.field("topology"), what)
+                .help(format!("a range of {} addresses or more", short.needed.next_power_of_two())),
+        );
+    }
+}
+
+/// AIC0608: a routed leaf is the end of its hosts' network.
+pub fn routed_rails(cx: &Context, report: &mut Report) {
+    for (_, network) in cx.networks().filter(|(_, n)| n.host_prefix != Some(31)) {
+        let fabric = &cx.design.fabrics[network.fabric];
+        let plan = &cx.topology.fabrics[network.fabric];
+        if fabric.routed.is_none() || plan.fault.is_some() {
+            continue;
+        }
+        let leaves = plan.count(crate::topology::Tier::Leaf);
+        let units = leaves / (plan.rails.max(1) * fabric.planes.max(1));
+        let spread = if network.rail.is_some() && fabric.topology.rails { units } else { leaves };
+        if spread > 1 {
+            report.push(
+                Diagnostic::error(
+                    "AIC0608",
+                    format!("network {} spans {spread} leaves of the routed fabric {}: each leaf ends the network at its own ports", network.name, fabric.name),
+                )
+                .at(network.at.field("cidr"), "one range over several leaves")
+                .at(fabric.at.field("routed"), "layer 3 down to the leaf")
+                .why("a leaf has no route to a part of its own subnet on another leaf: hosts reach those of their leaf alone")
+                .help("host_prefix = 31: each host is a neighbour of its leaf, and the leaf announces the link"),
+            );
+        }
+    }
+}

@@ -123,6 +123,8 @@ rules! {
     "AIC0604" "pod-mtu" Error "pod packets do not fit the hosts' network" Some(addresses::mtu);
     "AIC0605" "host-prefix" Error "a host's block holds fewer addresses than its pods" Some(addresses::host_block);
     "AIC0606" "address-outside" Error "an address lies outside its network" Some(addresses::outside);
+    "AIC0607" "routed-range" Error "a range of a routed fabric is too small" Some(addresses::routed);
+    "AIC0608" "routed-network" Error "a network spans leaves that route" Some(addresses::routed_rails);
     "AIC0701" "cpu-reservation" Error "a static CPU manager without reservation" Some(pools::cpu_reservation);
     "AIC0702" "memory-reservation" Error "reservations leave no memory for pods" Some(pools::memory_reservation);
     "AIC0703" "hugepages-size" Error "HugePages exceed the memory" Some(pools::hugepages);

@@ -8,6 +8,7 @@ pub mod host;
 pub mod materials;
 pub mod ports;
 pub mod racks;
+pub mod routing;
 pub mod storage;
 
 use std::collections::HashMap;
@@ -38,6 +39,10 @@ pub struct Topology {
     pub addresses: Vec<Address>,
     /// Networks whose range is too small: network, needed, available.
     pub address_faults: Vec<(usize, usize, usize)>,
+    /// Numbers of the routed fabrics.
+    pub routing: Vec<Option<routing::Routing>>,
+    /// Ranges of routed fabrics that are too small.
+    pub routing_faults: Vec<routing::Short>,
     /// What each fabric survives, once somebody asks.
     analyses: Vec<OnceLock<analysis::Analysis>>,
     graphs: HashMap<usize, DeviceGraph>,
@@ -60,6 +65,13 @@ impl Topology {
         racks::place(design, &mut topology);
         cables::measure(design, &mut topology);
         addresses::assign(design, &mut topology);
+        for fabric in 0..design.fabrics.len() {
+            let numbered = routing::number(design, &topology, fabric).transpose();
+            topology.routing.push(numbered.unwrap_or_else(|short| {
+                topology.routing_faults.push(short);
+                None
+            }));
+        }
         topology.attached = design.fabrics.iter().map(|f| f.attach.clone()).collect();
         topology.attached.iter_mut().for_each(|ports| ports.sort_by_key(|p| p.host));
         topology.host_addresses = vec![Vec::new(); design.hosts.len()];
