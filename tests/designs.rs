@@ -55,8 +55,7 @@ fn nothing_that_is_asked_for_is_dropped_in_silence() {
     let asked = [
         ("distribution = kubeadm", "distribution = talos"),
         ("oversubscription = 1:1", "oversubscription = 1:1, sharp = true"),
-        ("oversubscription = 1:1", "oversubscription = 1:1, adaptive_routing = false"),
-        ("oversubscription = 1:1", "oversubscription = 1:1, subnet_manager = opensm"),
+        ("oversubscription = 1:1", "oversubscription = 1:1, pkey = 5"),
         ("rail = index, cidr", "rail = index, ipam = whereabouts, cidr"),
         ("allocation = device_plugin", "allocation = dra"),
         ("rdma : sriov { fabric = compute, vfs = 1 }", "rdma : shared { fabric = compute }"),

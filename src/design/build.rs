@@ -913,6 +913,7 @@ impl<'l> Builder<'_, 'l> {
                     .collect(),
                 management_port: r.groups("port").iter().any(|p| p.label() == "mgmt"),
                 part: r.text_opt("part"),
+                os: r.text_opt("os"),
                 chips: r.groups("chip").iter().flat_map(|c| vec![c.int("links"); c.node.count.unwrap_or(1).max(0) as usize]).collect(),
                 span: product.span,
             }

@@ -194,6 +194,7 @@ pub struct SwitchModel {
     pub cages: Vec<CageGroup>,
     pub management_port: bool,
     pub part: Option<String>,
+    pub os: Option<String>,
     pub chips: Vec<i64>,
     #[serde(skip)]
     pub span: Span,
@@ -236,6 +237,17 @@ pub struct TransceiverModel {
     pub rate: Quantity,
     pub reach: Option<Quantity>,
     pub part: Option<String>,
+}
+
+impl SwitchModel {
+    /// What runs on it: as the product says, else Cumulus on NVIDIA's Ethernet switches and SONiC on others'.
+    pub fn operating_system(&self) -> &str {
+        match (&self.os, self.vendor.as_deref()) {
+            (Some(os), _) => os,
+            (None, Some("nvidia") | None) => "cumulus",
+            (None, Some(_)) => "sonic",
+        }
+    }
 }
 
 impl System {

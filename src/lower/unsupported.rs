@@ -52,23 +52,31 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     out
 }
 
-/// Settings of switches: their configurations come with a later version. What nobody wrote is not asked for.
+/// Settings of fabrics that nothing in the bundle would carry. What nobody wrote is not asked for.
 fn fabrics(design: &Design, out: &mut Vec<Diagnostic>) {
-    const SETTINGS: [(&str, &str); 9] = [
-        ("sharp", "reduction in the switches (SHARP)"),
-        ("adaptive_routing", "adaptive routing"),
-        ("pkey", "a partition key"),
-        ("subnet_manager", "the subnet manager's configuration"),
-        ("congestion.ecn", "the switches' congestion notification"),
-        ("congestion.dscp", "the switches' DSCP"),
-        ("congestion.pfc_priority", "the switches' paused priority"),
-        ("congestion.adaptive_routing", "adaptive routing"),
-        ("routed.loopbacks", "a routed fabric"),
-    ];
     for fabric in &design.fabrics {
-        for (field, what) in SETTINGS {
+        for (field, what) in [("sharp", "reduction in the switches (SHARP)"), ("pkey", "a partition key")] {
             if let Some(span) = fabric.at.set(field) {
                 out.push(fault(span, what, "delete it and set it on the switches by the site's own tool"));
+            }
+        }
+        if fabric.topology.shape == "dragonfly_plus" {
+            out.push(fault(fabric.at.field("topology"), "topology : dragonfly_plus", "topology : fat_tree { tiers = 3 }"));
+        }
+        if let Some(span) = fabric.at.set("redundancy").filter(|_| fabric.redundancy == "evpn") {
+            out.push(fault(span, "redundancy = evpn", "redundancy = mlag"));
+        }
+        let cumulus = fabric.leaf.as_ref().is_some_and(|l| l.operating_system() == "cumulus");
+        if let Some(congestion) = fabric.congestion.as_ref().filter(|_| cumulus) {
+            // `nv set qos roce` pauses priority 3, to which DSCP 24 to 31 belong, and marks by ECN.
+            if congestion.pfc_priority != 3 {
+                out.push(fault(fabric.at.field("congestion.pfc_priority"), "another paused priority than 3 on Cumulus Linux", "pfc_priority = 3"));
+            }
+            if congestion.dscp / 8 != 3 {
+                out.push(fault(fabric.at.field("congestion.dscp"), "a DSCP outside priority 3 on Cumulus Linux", "dscp = 26"));
+            }
+            if !congestion.ecn {
+                out.push(fault(fabric.at.field("congestion.ecn"), "lossless RoCE without ECN on Cumulus Linux", "ecn = true"));
             }
         }
     }
@@ -106,6 +114,15 @@ fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
                     "a full version, such as \"580.126.20\"",
                 ));
             }
+        }
+        if let Some(rdma) = &pool.rdma
+            && rdma.fabrics.iter().any(|f| design.fabrics[*f].planes > 1)
+        {
+            out.push(fault(
+                at.field("rdma.fabric"),
+                "pods on a fabric of several planes",
+                "a fabric of one plane; `aic check`, `--emit plan`, export and graph work for it",
+            ));
         }
         if let Some(rdma) = pool.rdma.as_ref().filter(|r| r.mode != "sriov") {
             out.push(fault(at.field("rdma"), &format!("rdma : {}", rdma.mode), "rdma : sriov"));

@@ -209,10 +209,13 @@ pub fn routed(cx: &Context, report: &mut Report) {
         }
         let what = if short.field == "routed.links" { "links between switches take two addresses each" } else { "each switch takes a loopback" };
         report.push(
-            Diagnostic::error("AIC0607", format!("fabric {} needs {} addresses of {}, the range has {}", fabric.name, short.needed, short.field, short.available))
-                .at(fabric.at.field(short.field), format!("{} addresses", short.available))
-                .at(fabric.at.field("topology"), what)
-                .help(format!("a range of {} addresses or more", short.needed.next_power_of_two())),
+            Diagnostic::error(
+                "AIC0607",
+                format!("fabric {} needs {} addresses of {}, the range has {}", fabric.name, short.needed, short.field, short.available),
+            )
+            .at(fabric.at.field(short.field), format!("{} addresses", short.available))
+            .at(fabric.at.field("topology"), what)
+            .help(format!("a range of {} addresses or more", short.needed.next_power_of_two())),
         );
     }
 }

@@ -105,13 +105,14 @@ const DISK_FIELDS: [Field; 9] = with([
 ]);
 
 pub const SWITCH: Shape = product("switch", "A switch.", &SWITCH_FIELDS, &[array(&SWITCH_CAGE), named(&MGMT), array(&CHIP)]);
-const SWITCH_FIELDS: [Field; 10] = with([
+const SWITCH_FIELDS: [Field; 11] = with([
     required("link_type", Type::Word(&["infiniband", "ethernet", "nvlink"]), "What it switches."),
     optional("height", UNITS, "Rack units."),
     optional("power", POWER, "Maximum power."),
     optional("power_typical", POWER, "Typical power."),
     optional("weight", MASS, "Weight."),
     default("managed", Type::Bool, "true", "Has a management processor."),
+    derived("os", Type::Word(&["cumulus", "sonic"]), "cumulus for NVIDIA's Ethernet switches, sonic for others'", "What its configuration is written for."),
 ]);
 const SWITCH_CAGE: Shape = group(
     "cage",

@@ -103,6 +103,11 @@ fn host_owners(design: &Design, topology: &Topology, network: &Network) -> Vec<(
     } else {
         fabric.attach.iter().for_each(|p| ports.entry(p.host).or_default().push(*p));
     }
+    // A /31 joins one port with its leaf: every port has one.
+    if network.host_prefix == Some(31) {
+        let named = |port: PortRef| (Owner::Host(port.host as usize), port_interface(design, fabric, port, network.plane.unwrap_or(0) as u8));
+        return fabric.attach.iter().map(|port| named(*port)).collect();
+    }
     let mut out: Vec<(Owner, String)> = ports
         .into_iter()
         .map(|(host, ports)| {
@@ -133,8 +138,7 @@ fn rail_owners(design: &Design, network: &Network, rail: i64) -> Vec<(Owner, Str
         if fabric.kind == "infiniband" && sriov {
             continue;
         }
-        let name = interface(design, *port);
-        let name = if fabric.planes > 1 { format!("{name}p{}", network.plane.unwrap_or(0)) } else { name };
+        let name = port_interface(design, fabric, *port, network.plane.unwrap_or(0) as u8);
         out.push((Owner::Host(port.host as usize), network.vlan.map_or(name.clone(), |vlan| format!("{name}.{vlan}"))));
     }
     out
@@ -153,6 +157,12 @@ pub fn interface(design: &Design, port: PortRef) -> String {
         return name.clone();
     }
     if nic.ports.len() > 1 { format!("{}p{}", device.flat(), port.port) } else { device.flat() }
+}
+
+/// The Linux name of a port on a plane of a fabric.
+pub fn port_interface(design: &Design, fabric: &crate::design::Fabric, port: PortRef, plane: u8) -> String {
+    let name = interface(design, port);
+    if fabric.planes > 1 { format!("{name}p{plane}") } else { name }
 }
 
 /// The management interface of a switch's operating system.

@@ -68,6 +68,11 @@ impl Material {
         Self { class, model: model.into(), kind: None, length: 0, side: "", part: part.cloned(), count: 0 }
     }
 
+    /// The medium of a cable.
+    pub fn medium(&self) -> Option<Medium> {
+        self.kind.map(|(medium, _)| medium)
+    }
+
     /// The line in a few words: a cable by medium, rate and length.
     pub fn text(&self) -> String {
         match self.kind {

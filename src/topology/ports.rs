@@ -170,13 +170,56 @@ impl Ports {
     }
 }
 
-/// The name of a port: `IB1/3/2` on InfiniBand, `swp3` or `swp3s1` on Cumulus.
+/// Electrical lanes of a cage, by its connector (SFF and OSFP specifications).
+pub fn lanes(connector: Option<&str>) -> u32 {
+    match connector {
+        Some("osfp" | "qsfp_dd") => 8,
+        Some(c) if c.starts_with("qsfp") => 4,
+        _ => 1,
+    }
+}
+
+/// How a switch's operating system calls a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortName {
+    /// Cage and place in it, from 1: `IB1/3/2`.
+    Infiniband(u32, u32),
+    /// The cage from 1: `swp3`.
+    Swp(u32),
+    /// The cage from 1 and the place in it from 0: `swp3s1`.
+    Split(u32, u32),
+    /// The first lane: `Ethernet8`.
+    Ethernet(u32),
+}
+
+impl PortName {
+    /// The name of a port in a cage.
+    pub fn new(model: &SwitchModel, cage: Option<&Cage>, slot: Slot) -> Self {
+        let number = u32::from(slot.cage) + 1;
+        if model.link_type == "infiniband" {
+            return Self::Infiniband(number, u32::from(slot.sub) + 1);
+        }
+        let links = cage.and_then(|c| c.mode).map_or(1, |m| u32::from(m.links));
+        if model.operating_system() == "sonic" {
+            let lanes = lanes(cage.and_then(|c| model.cages[c.group as usize].connector.as_deref()));
+            return Self::Ethernet(u32::from(slot.cage) * lanes + u32::from(slot.sub) * (lanes / links.max(1)).max(1));
+        }
+        if links > 1 { Self::Split(number, slot.sub.into()) } else { Self::Swp(number) }
+    }
+}
+
+impl std::fmt::Display for PortName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Infiniband(cage, link) => write!(f, "IB1/{cage}/{link}"),
+            Self::Swp(cage) => write!(f, "swp{cage}"),
+            Self::Split(cage, link) => write!(f, "swp{cage}s{link}"),
+            Self::Ethernet(lane) => write!(f, "Ethernet{lane}"),
+        }
+    }
+}
+
+/// The name of a port as text.
 pub fn port_name(model: &SwitchModel, ports: &Ports, slot: Slot) -> String {
-    if model.link_type == "infiniband" {
-        return format!("IB1/{}/{}", slot.cage + 1, slot.sub + 1);
-    }
-    match ports.cages.get(slot.cage as usize).and_then(|cage| cage.mode) {
-        Some(mode) if mode.links > 1 => format!("swp{}s{}", slot.cage + 1, slot.sub),
-        _ => format!("swp{}", slot.cage + 1),
-    }
+    PortName::new(model, ports.cages.get(slot.cage as usize), slot).to_string()
 }

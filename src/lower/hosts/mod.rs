@@ -3,6 +3,7 @@
 mod kubelet;
 mod netplan;
 mod readme;
+pub mod roce;
 
 use std::fmt::Write as _;
 
@@ -37,6 +38,9 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         }
         artifacts.text(format!("{dir}/hosts.csv"), table(c, pool));
         artifacts.files.insert(format!("{dir}/netplan.yaml"), Content::Documents(netplan::netplan(c, pool)));
+        if let Some(script) = roce::script(c, pool) {
+            artifacts.text(format!("{dir}/roce.sh"), script);
+        }
         scripts(c, pool, &dir, artifacts);
     }
     let page = readme::page(c, artifacts);

@@ -1,6 +1,8 @@
 //! `network/`: what a person needs to order, cable, number and configure the fabrics.
 
 pub mod nccl;
+mod slurm;
+mod switches;
 mod tables;
 
 use std::sync::Arc;
@@ -14,6 +16,11 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     artifacts.stream("network/cables.csv", tables::cables);
     artifacts.stream("network/ports.csv", tables::ports);
     artifacts.stream("network/addresses.csv", tables::addresses);
+    artifacts.stream("network/bom.csv", tables::materials);
+    if let Some(text) = slurm::text(c) {
+        artifacts.text("network/topology.conf", text);
+    }
+    switches::lower(c, artifacts);
     let mut seen = Vec::new();
     for host in &c.design.hosts {
         let system = &host.system;

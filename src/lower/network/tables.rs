@@ -9,7 +9,7 @@ use super::host_port;
 use crate::Compilation;
 use crate::design::{PortRef, SwitchModel, System};
 use crate::topology::addresses::{Owner, management_interface};
-use crate::topology::ports::{Cage, Slot, gbps};
+use crate::topology::ports::{Cage, PortName, Slot, gbps};
 use crate::topology::{End, LinkPlan, cables as placing};
 
 /// Bytes that are collected before they are written.
@@ -151,17 +151,14 @@ impl<'a> Names<'a> {
     }
 }
 
-/// As [`crate::topology::ports::port_name`] has it.
+/// Without a detour over text.
 fn switch_port(rows: &mut Rows, model: &SwitchModel, cage: Option<&Cage>, slot: Slot) {
-    let number = u32::from(slot.cage) + 1;
-    if model.link_type == "infiniband" {
-        rows.text("IB1/").number(number).text("/").number(u32::from(slot.sub) + 1);
-        return;
-    }
-    rows.text("swp").number(number);
-    if cage.and_then(|c| c.mode).is_some_and(|m| m.links > 1) {
-        rows.text("s").number(slot.sub.into());
-    }
+    match PortName::new(model, cage, slot) {
+        PortName::Infiniband(cage, link) => rows.text("IB1/").number(cage).text("/").number(link),
+        PortName::Swp(cage) => rows.text("swp").number(cage),
+        PortName::Split(cage, link) => rows.text("swp").number(cage).text("s").number(link),
+        PortName::Ethernet(lane) => rows.text("Ethernet").number(lane),
+    };
 }
 
 fn plane_of(c: &Compilation, link: &LinkPlan) -> Option<u8> {
@@ -304,6 +301,39 @@ pub fn addresses(c: &Compilation, out: &mut dyn Write) -> io::Result<()> {
             write!(rows.buffer, "{gateway}")?;
         }
         rows.comma().optional(network.vlan).end()?;
+    }
+    for (fabric, routing) in c.design.fabrics.iter().zip(&c.topology.routing).filter_map(|(f, r)| Some((f, r.as_ref()?))) {
+        let first = c.topology.fabrics.iter().zip(&c.design.fabrics).find(|(_, f)| f.name == fabric.name).map_or(0, |(plan, _)| plan.switches.start);
+        for (i, loopback) in routing.loopbacks.iter().enumerate() {
+            rows.text(&c.topology.switches[first + i].name).text(",lo,").text(&fabric.name).text("-loopbacks,");
+            write!(rows.buffer, "{loopback},{},,", if loopback.is_ipv4() { 32 } else { 128 })?;
+            rows.end()?;
+        }
+        for (link, low, high) in &routing.links {
+            let link = &c.topology.links[*link as usize];
+            for (end, address) in [(link.a, low), (link.b, high)] {
+                let End::Switch(id, slot) = end else { continue };
+                let switch = &c.topology.switches[id as usize];
+                rows.text(&switch.name).comma();
+                switch_port(&mut rows, &switch.model, switch.ports.cages.get(slot.cage as usize), slot);
+                rows.comma().text(&fabric.name).text("-links,");
+                write!(rows.buffer, "{address},31,,")?;
+                rows.end()?;
+            }
+        }
+    }
+    rows.flush()
+}
+
+/// `network/bom.csv`: what has to be bought.
+pub fn materials(c: &Compilation, out: &mut dyn Write) -> io::Result<()> {
+    let mut rows = Rows::new(out, "class,model,medium,length_m,side,part,count");
+    for line in crate::topology::materials::list(&c.design, &c.topology) {
+        rows.text(line.class.word()).comma().text(&line.model).comma().text(line.medium().map_or("", |m| m.word())).comma();
+        if line.length > 0 {
+            rows.metres(line.length);
+        }
+        rows.comma().text(line.side).comma().text(line.part.as_deref().unwrap_or("")).comma().number(line.count as u32).end()?;
     }
     rows.flush()
 }
