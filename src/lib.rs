@@ -9,6 +9,7 @@ pub mod bundle;
 pub mod cli;
 pub mod compare;
 pub mod design;
+pub mod export;
 pub mod lang;
 pub mod lower;
 pub mod lsp;

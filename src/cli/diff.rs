@@ -55,12 +55,19 @@ fn side(path: &Path, common: &Common) -> Result<Result<Side, i32>, String> {
     match made {
         Some(Ok(artifacts)) => {
             let mut side = Side::default();
+            let mut written: Vec<String> = Vec::new();
             for (path, content) in &artifacts.files {
-                if let lower::Content::Documents(documents) = content {
-                    documents.iter().enumerate().for_each(|(i, d)| add(&mut side, path, i, d.value.clone()));
+                match content {
+                    lower::Content::Documents(documents) => documents.iter().enumerate().for_each(|(i, d)| add(&mut side, path, i, d.value.clone())),
+                    lower::Content::Stream(_) => written.push(path.clone()),
+                    lower::Content::Text(_) => {}
                 }
             }
             side.files = bundle::texts(bundle::render(artifacts, &compilation), &compilation);
+            for path in written {
+                let text = side.files.get(&path).cloned().unwrap_or_default();
+                parse(&mut side, &path, &text)?;
+            }
             Ok(Ok(side))
         }
         other => {
@@ -82,15 +89,21 @@ fn add(side: &mut Side, path: &str, index: usize, value: Value) {
     side.objects.insert((path.to_owned(), name), value);
 }
 
+/// The documents of a file, if it is YAML.
+fn parse(side: &mut Side, path: &str, text: &str) -> Result<(), String> {
+    if path.ends_with(".yaml") {
+        let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|e| format!("{path}: {e}"))?;
+        documents.into_iter().enumerate().for_each(|(i, value)| add(side, path, i, value));
+    }
+    Ok(())
+}
+
 fn read_bundle(dir: &Path) -> Result<Side, String> {
     let index = std::fs::read_to_string(dir.join(".aic-files")).map_err(|e| format!("{}: {e}", dir.display()))?;
     let mut side = Side::default();
     for path in index.lines() {
         let Ok(text) = std::fs::read_to_string(dir.join(path)) else { continue };
-        if path.ends_with(".yaml") {
-            let documents: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(|e| format!("{path}: {e}"))?;
-            documents.into_iter().enumerate().for_each(|(i, value)| add(&mut side, path, i, value));
-        }
+        parse(&mut side, path, &text)?;
         side.files.insert(path.to_owned(), text);
     }
     Ok(side)

@@ -5,6 +5,7 @@ mod build;
 mod check;
 mod diff;
 pub mod explain;
+mod export;
 mod new;
 pub mod project;
 pub mod render;
@@ -40,6 +41,8 @@ enum Command {
         /// The folder.
         dir: std::path::PathBuf,
     },
+    /// Writes the fabrics for other tools: NetBox, Graphviz, containerlab.
+    Export(export::Arguments),
     /// Prints the paths between the devices of a host, as `nvidia-smi topo -m` does.
     Topo(topo::Arguments),
     /// Runs the language server on standard input and output.
@@ -112,6 +115,7 @@ pub fn main() -> i32 {
     };
     let result = match cli.command {
         Command::Build(arguments) => build::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Topo(arguments) => topo::run(&arguments),
         Command::Lsp => crate::lsp::run(),
         Command::Diff(arguments) => diff::run(&arguments),

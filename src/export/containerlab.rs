@@ -1,0 +1,59 @@
+//! A containerlab topology of the Ethernet fabrics: switches as Cumulus VX or SONiC, hosts as Linux, links as cabled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use super::netbox::end;
+use crate::Compilation;
+use crate::topology::End;
+use crate::topology::ports::{Cage, PortName, Slot};
+
+/// The topology file.
+pub fn text(c: &Compilation) -> String {
+    let d = &c.design;
+    let mut out = format!(
+        "# Ethernet fabrics of {}: `containerlab deploy -t fabric.clab.yaml`.\n# Configurations: network/switches of the bundle.\nname: {}\ntopology:\n  kinds:\n    cumulus_cvx:\n      image: networkop/cx:5.3.0\n    sonic-vs:\n      image: docker-sonic-vs:latest\n    linux:\n      image: alpine:3\n  nodes:\n",
+        d.cluster.name, d.cluster.name
+    );
+    let ethernet = |fabric: usize| matches!(d.fabrics[fabric].kind.as_str(), "ethernet" | "roce") && !d.fabrics[fabric].management;
+    for switch in c.topology.switches.iter().filter(|s| ethernet(s.fabric)) {
+        let kind = if switch.model.operating_system() == "sonic" { "sonic-vs" } else { "cumulus_cvx" };
+        let _ = writeln!(out, "    {}:\n      kind: {kind}\n      group: {}", switch.name, switch.tier.word());
+    }
+    let mut hosts: BTreeSet<u32> = BTreeSet::new();
+    let mut interfaces: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut links = String::from("  links:\n");
+    for link in c.topology.links.iter().filter(|l| ethernet(l.fabric as usize)) {
+        let mut endpoint = |side: End| -> String {
+            match side {
+                End::Host(port) => {
+                    hosts.insert(port.host);
+                    let n = interfaces.entry(port.host).or_insert(0);
+                    *n += 1;
+                    format!("{}:eth{n}", d.hosts[port.host as usize].name)
+                }
+                End::Switch(id, slot) => format!("{}:{}", c.topology.switches[id as usize].name, lab_port(c, id, slot)),
+                other => {
+                    let (device, port) = end(c, other, None);
+                    format!("{device}:{port}")
+                }
+            }
+        };
+        let (a, b) = (endpoint(link.a), endpoint(link.b));
+        let _ = writeln!(links, "    - endpoints: [\"{a}\", \"{b}\"]");
+    }
+    for host in hosts {
+        let _ = writeln!(out, "    {}:\n      kind: linux\n      group: host", d.hosts[host as usize].name);
+    }
+    out + &links
+}
+
+/// Ports as the virtual switches have them: SONiC in containers knows `ethN` alone, counted over all lanes of the front.
+fn lab_port(c: &Compilation, id: u32, slot: Slot) -> String {
+    let switch = &c.topology.switches[id as usize];
+    let cage: Option<&Cage> = switch.ports.cages.get(slot.cage as usize);
+    match PortName::new(&switch.model, cage, slot) {
+        PortName::Ethernet(lane) => format!("eth{}", lane + 1),
+        other => other.to_string(),
+    }
+}
