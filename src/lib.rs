@@ -14,6 +14,7 @@ pub mod lang;
 pub mod lower;
 pub mod lsp;
 pub mod nodes;
+pub mod picture;
 pub mod rules;
 pub mod schema;
 pub mod syntax;

@@ -6,6 +6,7 @@ mod check;
 mod diff;
 pub mod explain;
 mod export;
+mod graph;
 mod new;
 pub mod project;
 pub mod render;
@@ -43,6 +44,8 @@ enum Command {
     },
     /// Writes the fabrics for other tools: NetBox, Graphviz, containerlab.
     Export(export::Arguments),
+    /// Draws a fabric, racks or a system as SVG.
+    Graph(graph::Arguments),
     /// Prints the paths between the devices of a host, as `nvidia-smi topo -m` does.
     Topo(topo::Arguments),
     /// Runs the language server on standard input and output.
@@ -116,6 +119,7 @@ pub fn main() -> i32 {
     let result = match cli.command {
         Command::Build(arguments) => build::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Graph(arguments) => graph::run(&arguments),
         Command::Topo(arguments) => topo::run(&arguments),
         Command::Lsp => crate::lsp::run(),
         Command::Diff(arguments) => diff::run(&arguments),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::Artifacts;
 use crate::Compilation;
 use crate::design::PortRef;
+use crate::picture;
 
 /// Lowers the folder.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
@@ -17,6 +18,15 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     artifacts.stream("network/ports.csv", tables::ports);
     artifacts.stream("network/addresses.csv", tables::addresses);
     artifacts.stream("network/bom.csv", tables::materials);
+    for (id, fabric) in c.design.fabrics.iter().enumerate().filter(|(id, _)| !c.topology.fabrics[*id].switches.is_empty()) {
+        artifacts.stream(format!("network/fabric-{}.svg", fabric.name), move |c, out| match picture::fabric::draw(c, id) {
+            Some(drawing) => out.write_all(drawing.svg().as_bytes()),
+            None => Ok(()),
+        });
+    }
+    if !c.design.racks.is_empty() {
+        artifacts.stream("network/racks.svg", |c, out| out.write_all(picture::rack::draw_all(c).svg().as_bytes()));
+    }
     if let Some(text) = slurm::text(c) {
         artifacts.text("network/topology.conf", text);
     }
