@@ -245,7 +245,7 @@ mod tests {
             let make: crate::lower::Stream = Box::new(move |_, out| text.split_inclusive(',').try_for_each(|part| out.write_all(part.as_bytes())));
             Files::from([("a.csv".to_owned(), File::Stream(make))])
         };
-        let mut changed = |text| write(dir.path(), &stream(text), &c).unwrap().changed;
+        let changed = |text| write(dir.path(), &stream(text), &c).unwrap().changed;
         assert_eq!([changed("a,b,c"), changed("a,b,c"), changed("a,b"), changed("a,x"), changed("a,x,c")], [1, 0, 1, 1, 1]);
         assert_eq!(std::fs::read_to_string(dir.path().join("a.csv")).unwrap(), "a,x,c");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary stays");

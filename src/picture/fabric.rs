@@ -55,6 +55,18 @@ impl Row {
     }
 }
 
+/// Hosts, and ports of other things, on the same leaves.
+#[derive(Default)]
+struct Group {
+    hosts: usize,
+    /// The first of them.
+    owner: u32,
+    /// Management ports of switches and PDUs.
+    others: usize,
+    /// Leaf and place among the host's ports, of the first host.
+    ends: Vec<(u32, usize)>,
+}
+
 /// The picture of a fabric that is planned.
 pub fn draw(c: &Compilation, id: usize) -> Option<Drawing> {
     let (fabric, plan) = (&c.design.fabrics[id], &c.topology.fabrics[id]);
@@ -87,25 +99,25 @@ pub fn draw(c: &Compilation, id: usize) -> Option<Drawing> {
             _ => {}
         }
     }
-    let mut groups: BTreeMap<Vec<u32>, (usize, u32, usize, Vec<(u32, usize)>)> = BTreeMap::new();
+    let mut groups: BTreeMap<Vec<u32>, Group> = BTreeMap::new();
     for ((kind, owner), ends) in of_owner {
         let mut key: Vec<u32> = ends.iter().map(|(leaf, _)| *leaf).collect();
         key.sort_unstable();
         key.dedup();
-        let group = groups.entry(key).or_insert((0, owner, 0, Vec::new()));
+        let group = groups.entry(key).or_insert(Group { owner, ..Group::default() });
         if kind == 0 {
-            group.0 += 1;
+            group.hosts += 1;
         } else {
-            group.2 += ends.len();
+            group.others += ends.len();
         }
-        if group.3.is_empty() || kind == 0 && group.0 == 1 {
-            group.3 = ends;
+        if group.ends.is_empty() || kind == 0 && group.hosts == 1 {
+            group.ends = ends;
         }
     }
-    let groups: Vec<(usize, u32, usize, Vec<(u32, usize)>)> = groups.into_values().collect();
+    let groups: Vec<Group> = groups.into_values().collect();
     let host_labels = groups
         .iter()
-        .map(|(hosts, owner, others, _)| {
+        .map(|Group { hosts, owner, others, .. }| {
             let name = if *hosts == 0 {
                 String::new()
             } else {
@@ -116,6 +128,8 @@ pub fn draw(c: &Compilation, id: usize) -> Option<Drawing> {
             match hosts {
                 0 => [others, "management".into()],
                 1 => [name, others],
+                // Hosts on the same leaves without a unit have no name in common.
+                n if plan.unit(*owner as usize).is_none() => [count_of(*n, "host"), others],
                 n => [name, count_of(*n, "host")],
             }
         })
@@ -155,11 +169,15 @@ pub fn draw(c: &Compilation, id: usize) -> Option<Drawing> {
             out.line((left + WIDTH / 2.0, middle), (right - WIDTH / 2.0, middle), "");
             out.text((left + right) / 2.0, middle - 4.0, "middle small", &format!("{n}"));
         } else {
-            let class = if rails && switches[*a as usize].tier == Tier::Leaf { format!("faint r{}", index[*a as usize] % plan.rails as usize % RAILS) } else { "faint".into() };
+            let class = if rails && switches[*a as usize].tier == Tier::Leaf {
+                format!("faint r{}", index[*a as usize] % plan.rails as usize % RAILS)
+            } else {
+                "faint".into()
+            };
             out.line((low.0, low.1), (up.0, up.1 + HEIGHT), &class);
         }
     }
-    for (i, (.., ends)) in groups.iter().enumerate() {
+    for (i, Group { ends, .. }) in groups.iter().enumerate() {
         let Some(x) = hosts.x(i, total) else { continue };
         for (leaf, ordinal) in ends {
             let Some(up) = place(*leaf) else { continue };
@@ -182,7 +200,7 @@ pub fn draw(c: &Compilation, id: usize) -> Option<Drawing> {
                 Place::Fold(n) => out.node(x, row.y, WIDTH, HEIGHT, "none", [&format!("… {} more", grouped(*n as i128)), ""]),
             }
         }
-        side(&mut out, c, id, row, groups.iter().map(|g| g.0).sum());
+        side(&mut out, c, id, row, groups.iter().map(|g| g.hosts).sum());
     }
     heading(&mut out, c, id);
     Some(out)
@@ -208,8 +226,12 @@ fn side(out: &mut Drawing, c: &Compilation, id: usize, row: &Row, hosts: usize) 
             "host"
         }
     };
-    let links: Vec<String> =
-        plan.cables.iter().filter(|((from, to, _), _)| *from == above && *to != "uplink" && from != to).map(|((.., gbps), n)| format!("{} × {gbps}G", grouped(i128::from(*n)))).collect();
+    let links: Vec<String> = plan
+        .cables
+        .iter()
+        .filter(|((from, to, _), _)| *from == above && *to != "uplink" && from != to)
+        .map(|((.., gbps), n)| format!("{} × {gbps}G", grouped(i128::from(*n))))
+        .collect();
     for (i, text) in links.iter().enumerate() {
         out.text(MARGIN, row.y - 36.0 + 14.0 * i as f64 - 7.0 * (links.len() - 1) as f64, "soft", text);
     }
@@ -218,7 +240,11 @@ fn side(out: &mut Drawing, c: &Compilation, id: usize, row: &Row, hosts: usize) 
 fn heading(out: &mut Drawing, c: &Compilation, id: usize) {
     let (fabric, plan) = (&c.design.fabrics[id], &c.topology.fabrics[id]);
     out.text(MARGIN, 26.0, "title", &format!("fabric {}", fabric.name));
-    let tera = |rate: crate::base::Rational| format!("{:.1} Tb/s", crate::base::quantity::to_f64(rate) * 8e-12);
+    let tera = |rate: crate::base::Rational| match crate::base::quantity::to_f64(rate) * 8e-12 {
+        tera if tera >= 1000.0 => format!("{:.2} Pb/s", tera / 1000.0),
+        tera if tera < 1.0 => format!("{:.0} Gb/s", tera * 1000.0),
+        tera => format!("{tera:.1} Tb/s"),
+    };
     let mut words = vec![fabric.kind.clone(), fabric.topology.shape.clone()];
     if fabric.planes > 1 {
         words.push(format!("{} planes", fabric.planes));

@@ -77,7 +77,8 @@ impl Drawing {
 
     fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, class: &str) {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        let _ = writeln!(self.body, "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"3\"{class}/>", number(x), number(y), number(width), number(height));
+        let _ =
+            writeln!(self.body, "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"3\"{class}/>", number(x), number(y), number(width), number(height));
     }
 
     fn line(&mut self, a: (f64, f64), b: (f64, f64), class: &str) {

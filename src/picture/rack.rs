@@ -6,7 +6,7 @@ use crate::base::names::count_of;
 use crate::base::quantity::to_f64;
 use crate::topology::racks::{Load, loads};
 
-const UNIT: f64 = 14.0;
+const UNIT: f64 = 16.0;
 const WIDTH: f64 = 220.0;
 const LEFT: f64 = 34.0;
 const TOP: f64 = 46.0;
@@ -51,7 +51,7 @@ pub fn draw_all(c: &Compilation) -> Drawing {
     // Alike: of one declaration, with the same models in the same places.
     let mut kinds: Vec<(usize, usize, usize)> = Vec::new();
     let shape = |rack: usize| -> Vec<(i64, i64, &str)> { items[rack].iter().map(|(unit, height, _, _, model)| (*unit, *height, model.as_str())).collect() };
-    let mut known: std::collections::HashMap<(String, Vec<(i64, i64, &str)>), usize> = std::collections::HashMap::new();
+    let mut known = std::collections::HashMap::new();
     for (id, rack) in c.design.racks.iter().enumerate() {
         let kind = *known.entry((rack.declaration.clone(), shape(id))).or_insert_with(|| {
             kinds.push((id, id, 0));
@@ -96,7 +96,7 @@ fn one(c: &Compilation, id: usize, items: &[Item], load: &Load, title: &str) -> 
         }
         let top = y(unit + tall - 1);
         let tall = *tall as f64 * UNIT;
-        if tall < 2.0 * UNIT {
+        if tall < 3.0 * UNIT {
             out.node(LEFT + 2.0, top + 1.0, WIDTH - 4.0, tall - 2.0, class, [&format!("{name} · {model}"), ""]);
         } else {
             out.node(LEFT + 2.0, top + 1.0, WIDTH - 4.0, tall - 2.0, class, [name, model]);

@@ -6,7 +6,7 @@ use super::{Drawing, RAILS};
 use crate::design::{DeviceKind, System};
 use crate::topology::DeviceGraph;
 
-const WIDTH: f64 = 84.0;
+const WIDTH: f64 = 98.0;
 const HEIGHT: f64 = 34.0;
 const GAP: f64 = 8.0;
 const ROW: f64 = 84.0;

@@ -149,3 +149,79 @@ pub fn kinds(cx: &Context, report: &mut Report) {
         }
     }
 }
+
+/// AIC0509.
+pub fn single_points(cx: &Context, report: &mut Report) {
+    for (id, fabric) in cx.fabrics() {
+        // What a cluster stands on: its nodes' and its storage's network. A training fabric without a switch stops the job, not the cluster.
+        let carries = |network: Option<usize>| network.is_some_and(|n| cx.design.networks[n].fabric == id);
+        let storage = cx.storages().any(|(_, s)| carries(s.network) || carries(s.cluster_network));
+        let nodes = carries(cx.design.node_network());
+        if !(nodes || storage) || cx.topology.fabrics[id].fault.is_some() {
+            continue;
+        }
+        let hosts = fabric.attach.iter().map(|p| p.host).collect::<std::collections::HashSet<_>>().len() as i64;
+        let Some(loss) = cx.topology.analysis(cx.design, id).losses.iter().filter(|l| l.hosts_cut > 0).max_by_key(|l| l.hosts_cut) else { continue };
+        let switch = &cx.topology.switches[loss.switch].name;
+        let gpus = if loss.gpus_cut > 0 { format!(" with {} GPUs", crate::base::names::grouped(loss.gpus_cut.into())) } else { String::new() };
+        let what = match (nodes, storage) {
+            (true, true) => "nodes and storage",
+            (true, false) => "nodes",
+            _ => "storage",
+        };
+        report.push(
+            Diagnostic::advice("AIC0509", format!("the loss of {switch} cuts {} of {hosts} hosts{gpus} off fabric {}", loss.hosts_cut, fabric.name))
+                .at(
+                    fabric.at.field("topology"),
+                    if loss.single_points == 1 { "one such switch".to_owned() } else { format!("{} such switches", loss.single_points) },
+                )
+                .at(fabric.at.head, format!("carries the network of {what}"))
+                .why("a switch is rebooted for every upgrade: its hosts are NotReady for that long, and their pods are evicted after five minutes")
+                .help("attach two ports a host to a pair of leaves: `topology : leaf_only { leaves = 2 }`, or `leaf_spine` with two spines or more"),
+        );
+    }
+}
+
+/// AIC0301.
+pub fn narrow_uplinks(cx: &Context, report: &mut Report) {
+    let mut told: Vec<(&str, crate::base::Span)> = Vec::new();
+    for (_, fabric) in cx.fabrics().filter(|(_, f)| matches!(f.kind.as_str(), "infiniband" | "roce" | "ethernet")) {
+        let mut systems: Vec<u32> = Vec::new();
+        for port in &fabric.attach {
+            let system = &cx.host(port.host as usize).system;
+            if !systems.iter().any(|h| std::sync::Arc::ptr_eq(&cx.host(*h as usize).system, system)) {
+                systems.push(port.host);
+            }
+        }
+        for host in systems {
+            let system = &cx.host(host as usize).system;
+            let Some(graph) = cx.topology.graph(system) else { continue };
+            let own: Vec<u16> = fabric.attach.iter().filter(|p| p.host == host).map(|p| p.device).collect();
+            for narrow in crate::topology::host::matrix::narrow_uplinks(system, graph, |nic| own.contains(&nic)) {
+                if told.contains(&(system.name.as_str(), narrow.span)) {
+                    continue;
+                }
+                told.push((&system.name, narrow.span));
+                let names: Vec<String> = narrow.nics.iter().map(|n| system.devices[*n as usize].label()).collect();
+                report.push(
+                    Diagnostic::advice(
+                        "AIC0301",
+                        format!(
+                            "{} of {} share one PCIe {}.0 x{} uplink: {:.0} of {:.0} Gb/s",
+                            crate::base::names::list_of(&names, "and"),
+                            system.name,
+                            narrow.generation,
+                            narrow.lanes,
+                            narrow.capacity,
+                            narrow.demand
+                        ),
+                    )
+                    .at(fabric.at.field("attach"), "both at full rate only between devices below the bridge")
+                    .at(narrow.span, "the uplink")
+                    .why("transfers between a NIC and its GPU turn round below the uplink; what goes to the CPU's memory shares it")
+                    .help("GPUDirect RDMA for the data, or a system with an uplink a NIC"),
+                );
+            }
+        }
+    }
+}

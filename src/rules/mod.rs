@@ -102,6 +102,7 @@ macro_rules! rules {
 }
 
 rules! {
+    "AIC0301" "pcie-uplink" Advice "NICs share a PCIe uplink that carries less than their ports" Some(fabrics::narrow_uplinks);
     "AIC0401" "rack-power" Error "a rack draws more than its budget" Some(racks::power);
     "AIC0402" "rack-space" Error "a rack has fewer units than what stands in it" Some(racks::space);
     "AIC0403" "rack-feed" Error "the feeds that are left do not carry a rack" Some(racks::bounds);
@@ -117,6 +118,7 @@ rules! {
     "AIC0506" "island" Error "leaves that nothing joins" None;
     "AIC0507" "link-rate" Error "a switch cannot run a link's rate" None;
     "AIC0508" "fabric-kind" Error "a fabric's switches are of another kind" Some(fabrics::kinds);
+    "AIC0509" "single-switch" Advice "one switch cuts hosts off the cluster's network" Some(fabrics::single_points);
     "AIC0601" "cidr-overlap" Error "two ranges overlap" Some(addresses::overlaps);
     "AIC0602" "pod-cidr" Error "the pod range holds fewer hosts than the design has" Some(addresses::pod_range);
     "AIC0603" "network-size" Error "a network has fewer addresses than devices" Some(addresses::network_size);

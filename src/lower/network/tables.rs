@@ -68,7 +68,7 @@ impl<'w> Rows<'w> {
         if rest > 0 {
             self.buffer.push(b'.');
             self.buffer.push(b'0' + (rest / 10) as u8);
-            if rest % 10 > 0 {
+            if !rest.is_multiple_of(10) {
                 self.buffer.push(b'0' + (rest % 10) as u8);
             }
         }

@@ -199,7 +199,7 @@ fn mlag(view: &View, tree: &mut Tree) {
     // The range that Cumulus Linux keeps for pairs.
     tree.quoted(3, "mac-address", &format!("44:38:39:be:{:02x}:{:02x}", pair / 256 % 256, pair % 256));
     tree.value(3, "peer-ip", "linklocal");
-    tree.value(3, "priority", if view.number() % 2 == 0 { 1000 } else { 2000 });
+    tree.value(3, "priority", if view.number().is_multiple_of(2) { 1000 } else { 2000 });
     let other = View { c: view.c, id: peer, shared: view.shared };
     if let Some((address, ..)) = other.management() {
         tree.key(3, "backup");
