@@ -20,7 +20,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     let rdma = d.pools.iter().find(|p| p.rdma.is_some());
     let ceph = d.storages.iter().any(|s| s.kind == "ceph");
     let mut steps: Vec<(String, String)> = vec![
-        ("cable and address the racks: `network/cables.csv`, `ports.csv`, `addresses.csv`".into(), "–".into()),
+        ("`network/README.md`: rack, cable and configure".into(), "a switch whose configuration is applied again may drop its links".into()),
         (
             format!("`hosts/README.md` for every host{}; then join", if has("control-plane/") { ", `control-plane/README.md` for its own" } else { "" }),
             "a change of HugePages or kernel command line reboots; one of the CPU, memory or topology manager drains and removes a state file".into(),

@@ -1,6 +1,7 @@
 //! `network/`: what a person needs to order, cable, number and configure the fabrics.
 
 pub mod nccl;
+mod readme;
 mod slurm;
 mod switches;
 mod tables;
@@ -40,6 +41,10 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
                 artifacts.text(format!("network/nccl-topo-{}.xml", system.name.replace('_', "-")), nccl::text(system, graph));
             }
         }
+    }
+    if !c.design.fabrics.is_empty() {
+        let page = readme::page(c, artifacts);
+        artifacts.text("network/README.md", page);
     }
 }
 

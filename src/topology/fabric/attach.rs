@@ -87,12 +87,10 @@ pub fn attached(design: &Design, id: usize, switches: &[Switch]) -> Result<Attac
     }
     out.rails = out.counts.iter().copied().max().unwrap_or(0).into();
     if fabric.management {
-        let mut owner = design.hosts.len() as u32;
         let others = switches.iter().enumerate().filter(|(_, s)| s.fabric != id && s.model.management_port).map(|(i, _)| End::SwitchManagement(i as u32));
         let pdus = design.racks.iter().enumerate().flat_map(|(rack, r)| (0..r.pdus.clamp(0, 64)).map(move |pdu| End::Pdu(rack as u32, pdu as u8)));
-        for end in others.chain(pdus) {
+        for (owner, end) in (design.hosts.len() as u32..).zip(others.chain(pdus)) {
             out.push(&mut of_owner, end, 1000, owner);
-            owner += 1;
         }
     }
     Ok(out)

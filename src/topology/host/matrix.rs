@@ -22,7 +22,7 @@ pub fn nic_ports(system: &System) -> Vec<NicPort> {
     let mut out = Vec::new();
     for (device, entry, nic) in system.nics() {
         let rdma = nic.driver.as_deref().is_some_and(|d| RDMA_DRIVERS.contains(&d));
-        if nic.management || !(rdma || !nic.devices.is_empty()) {
+        if nic.management || !rdma && nic.devices.is_empty() {
             continue;
         }
         for port in 0..nic.ports.len() as u8 {
