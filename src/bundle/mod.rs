@@ -6,6 +6,7 @@ mod write;
 use std::collections::BTreeMap;
 
 use crate::Compilation;
+use crate::lower::object::Document;
 use crate::lower::{Artifacts, Content, Stream, yaml};
 
 pub use write::{Written, write};
@@ -26,12 +27,28 @@ pub fn render(artifacts: Artifacts, c: &Compilation) -> Files {
     let map = map::text(&artifacts, &c.sources);
     let file = |content| match content {
         Content::Text(text) => File::Text(text),
-        Content::Documents(documents) => File::Text(documents.iter().map(yaml::document).collect::<Vec<_>>().join("---\n")),
+        Content::Documents(documents) => File::Text(yaml_of(&documents)),
         Content::Stream(stream) => File::Stream(stream),
     };
     let mut files: Files = artifacts.files.into_iter().map(|(path, content)| (path, file(content))).collect();
     files.insert("aic.map.json".into(), File::Text(map));
     files
+}
+
+/// Documents of a file from which on they are worth more than one thread.
+const MANY: usize = 1000;
+
+/// A file of YAML documents.
+fn yaml_of(documents: &[Document]) -> String {
+    let text = |part: &[Document]| part.iter().map(yaml::document).collect::<Vec<_>>().join("---\n");
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    if documents.len() < MANY || threads < 2 {
+        return text(documents);
+    }
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = documents.chunks(documents.len().div_ceil(threads)).map(|part| scope.spawn(move || text(part))).collect();
+        parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect::<Vec<_>>().join("---\n")
+    })
 }
 
 /// All files as texts, for those who compare them.

@@ -11,7 +11,6 @@ use crate::Compilation;
 use crate::base::Rational;
 use crate::base::quantity::to_f64;
 use crate::nodes::{NodeTaint, PodShape, Resources, format_amount, levels};
-use crate::topology::materials;
 use crate::topology::storage::figures;
 
 /// Writes plan.json.
@@ -317,7 +316,7 @@ pub fn plan(c: &Compilation) -> Plan<'_> {
                 Volume { name: &v.name, on, bytes: v.size.whole().to_u64() }
             })
             .collect(),
-        bill_of_materials: materials::list(d, &c.topology).into_iter().map(|m| Material { class: m.class.word(), model: m.text(), count: m.count }).collect(),
+        bill_of_materials: c.topology.materials(d).iter().map(|m| Material { class: m.class.word(), model: m.text(), count: m.count }).collect(),
         expected: expected(c),
         racks: racks(c),
     }

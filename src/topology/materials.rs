@@ -162,29 +162,51 @@ fn cables(design: &Design, topology: &Topology, bill: &mut Bill) {
     }
 }
 
+/// What decides which transceiver a cage takes: its side, connector, links and rate.
+type Need<'a> = (&'static str, Option<&'a str>, i64, Mbps);
+
+/// Needs with how often they occur.
+#[derive(Default)]
+struct Needs<'a> {
+    counted: Vec<(Need<'a>, usize)>,
+}
+
+impl<'a> Needs<'a> {
+    fn add(&mut self, need: Need<'a>) {
+        match self.counted.iter_mut().find(|(known, _)| *known == need) {
+            Some((_, n)) => *n += 1,
+            None => self.counted.push((need, 1)),
+        }
+    }
+}
+
 /// One in each cage at which a fibre ends, whether it carries one link or all that the cage has.
 fn transceivers(design: &Design, topology: &Topology, bill: &mut Bill) {
-    let mut on_switches: HashSet<(u32, u16)> = HashSet::new();
+    let mut on_switches: Vec<Vec<bool>> = topology.switches.iter().map(|s| vec![false; s.ports.cages.len()]).collect();
     let mut on_hosts: HashSet<(u32, usize, u8)> = HashSet::new();
+    // There are a few kinds of cages and very many cages.
+    let mut needs: Needs = Needs::default();
     for link in topology.links.iter().filter(|l| l.medium == Medium::Fibre) {
         for end in [link.a, link.b] {
             match end {
-                End::Switch(id, slot) if on_switches.insert((id, slot.cage)) => {
+                End::Switch(id, slot) if !std::mem::replace(&mut on_switches[id as usize][slot.cage as usize], true) => {
                     let switch = &topology.switches[id as usize];
                     let cage = &switch.ports.cages[slot.cage as usize];
                     let links = cage.mode.map_or(1, |m| m.links);
-                    let connector = switch.model.cages[cage.group as usize].connector.as_deref();
-                    bill.add(transceiver(design, "switch", connector, links.into(), link.rate), 1);
+                    needs.add(("switch", switch.model.cages[cage.group as usize].connector.as_deref(), links.into(), link.rate));
                 }
                 End::Host(port) => {
                     let (key, connector, links) = host_cage(design, port);
                     if on_hosts.insert(key) {
-                        bill.add(transceiver(design, "host", connector, links.max(planes(design, link.fabric)), link.rate), 1);
+                        needs.add(("host", connector, links.max(planes(design, link.fabric)), link.rate));
                     }
                 }
                 _ => {}
             }
         }
+    }
+    for ((side, connector, links, rate), count) in needs.counted {
+        bill.add(transceiver(design, side, connector, links, rate), count);
     }
 }
 

@@ -45,6 +45,7 @@ pub struct Topology {
     pub routing_faults: Vec<routing::Short>,
     /// What each fabric survives, once somebody asks.
     analyses: Vec<OnceLock<analysis::Analysis>>,
+    materials: OnceLock<Vec<materials::Material>>,
     graphs: HashMap<usize, DeviceGraph>,
     /// For each host the indices of its addresses.
     host_addresses: Vec<Vec<u32>>,
@@ -109,6 +110,11 @@ impl Topology {
     /// What a fabric survives.
     pub fn analysis(&self, design: &Design, fabric: usize) -> &analysis::Analysis {
         self.analyses[fabric].get_or_init(|| analysis::analyse(design, self, fabric))
+    }
+
+    /// What has to be bought.
+    pub fn materials(&self, design: &Design) -> &[materials::Material] {
+        self.materials.get_or_init(|| materials::list(design, self))
     }
 
     /// The unit of a host in a fabric, if that groups hosts into units.

@@ -43,8 +43,8 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         }
     }
     if !c.design.fabrics.is_empty() {
-        let page = readme::page(c, artifacts);
-        artifacts.text("network/README.md", page);
+        let parts = readme::parts(artifacts);
+        artifacts.stream("network/README.md", move |c, out| out.write_all(readme::page(c, &parts).as_bytes()));
     }
 }
 

@@ -7,10 +7,18 @@ use crate::Compilation;
 use crate::base::names::{count_of, grouped};
 use crate::base::{Dimension, Quantity};
 
+/// Parts of file names that the page speaks of.
+const PARTS: [&str; 6] = ["switches/", ".nvue.yaml", ".config_db.json", "-opensm.conf", "topology.conf", "nccl-topo"];
+
+/// Those of the parts that the bundle has.
+pub fn parts(artifacts: &Artifacts) -> Vec<&'static str> {
+    PARTS.into_iter().filter(|part| artifacts.files.keys().any(|path| path.starts_with("network/") && path.contains(part))).collect()
+}
+
 /// The page.
-pub fn page(c: &Compilation, artifacts: &Artifacts) -> String {
+pub fn page(c: &Compilation, parts: &[&'static str]) -> String {
     let d = &c.design;
-    let has = |part: &str| artifacts.files.keys().any(|path| path.starts_with("network/") && path.contains(part));
+    let has = |part: &str| parts.contains(&part);
     let mut out =
         String::from("# Network\n\n| fabric | shape | switches | links | ratio | a lost switch cuts off | picture |\n|---|---|---|---|---|---|---|\n");
     for (id, (fabric, plan)) in d.fabrics.iter().zip(&c.topology.fabrics).enumerate() {

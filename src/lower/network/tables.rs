@@ -328,7 +328,7 @@ pub fn addresses(c: &Compilation, out: &mut dyn Write) -> io::Result<()> {
 /// `network/bom.csv`: what has to be bought.
 pub fn materials(c: &Compilation, out: &mut dyn Write) -> io::Result<()> {
     let mut rows = Rows::new(out, "class,model,medium,length_m,side,part,count");
-    for line in crate::topology::materials::list(&c.design, &c.topology) {
+    for line in c.topology.materials(&c.design) {
         rows.text(line.class.word()).comma().text(&line.model).comma().text(line.medium().map_or("", |m| m.word())).comma();
         if line.length > 0 {
             rows.metres(line.length);

@@ -11,21 +11,33 @@ struct Tree {
 }
 
 impl Tree {
+    fn indent(&mut self, depth: usize) {
+        const SPACES: &str = "                                ";
+        self.text.push_str(&SPACES[..(depth * 2).min(SPACES.len())]);
+    }
+
     fn key(&mut self, depth: usize, key: impl std::fmt::Display) {
-        let _ = writeln!(self.text, "{:1$}{key}:", "", depth * 2);
+        self.indent(depth);
+        let _ = writeln!(self.text, "{key}:");
     }
 
     fn empty(&mut self, depth: usize, key: impl std::fmt::Display) {
-        let _ = writeln!(self.text, "{:1$}{key}: {{}}", "", depth * 2);
+        self.indent(depth);
+        let _ = writeln!(self.text, "{key}: {{}}");
     }
 
     fn value(&mut self, depth: usize, key: impl std::fmt::Display, value: impl std::fmt::Display) {
-        let _ = writeln!(self.text, "{:1$}{key}: {value}", "", depth * 2);
+        self.indent(depth);
+        let _ = writeln!(self.text, "{key}: {value}");
     }
 
-    /// A text of the design's, quoted.
+    /// A text of the design's, quoted. Names of devices and ports need no escapes.
     fn quoted(&mut self, depth: usize, key: impl std::fmt::Display, value: &str) {
-        self.value(depth, key, serde_json::Value::from(value));
+        if value.contains(['"', '\\']) || value.chars().any(char::is_control) {
+            self.value(depth, key, serde_json::Value::from(value));
+        } else {
+            self.value(depth, key, format_args!("\"{value}\""));
+        }
     }
 }
 
