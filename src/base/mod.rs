@@ -2,6 +2,7 @@
 
 pub mod diagnostic;
 pub mod names;
+pub mod parallel;
 pub mod quantity;
 pub mod source;
 

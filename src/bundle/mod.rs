@@ -6,6 +6,7 @@ mod write;
 use std::collections::BTreeMap;
 
 use crate::Compilation;
+use crate::base::parallel;
 use crate::lower::object::Document;
 use crate::lower::{Artifacts, Content, Stream, yaml};
 
@@ -40,15 +41,7 @@ const MANY: usize = 1000;
 
 /// A file of YAML documents.
 fn yaml_of(documents: &[Document]) -> String {
-    let text = |part: &[Document]| part.iter().map(yaml::document).collect::<Vec<_>>().join("---\n");
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    if documents.len() < MANY || threads < 2 {
-        return text(documents);
-    }
-    std::thread::scope(|scope| {
-        let parts: Vec<_> = documents.chunks(documents.len().div_ceil(threads)).map(|part| scope.spawn(move || text(part))).collect();
-        parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect::<Vec<_>>().join("---\n")
-    })
+    parallel::parts(documents, MANY, |part| part.iter().map(yaml::document).collect::<Vec<_>>().join("---\n")).join("---\n")
 }
 
 /// All files as texts, for those who compare them.

@@ -5,22 +5,23 @@ use std::collections::BTreeMap;
 use super::super::kinds::host::{Bond, Link, Nameservers, Netplan, Network, Route};
 use super::super::object::Document;
 use crate::Compilation;
+use crate::base::parallel;
 use crate::design::Pool;
 use crate::topology::addresses::interface;
 
 /// A document a host: bonds over the ports of a fabric, VLANs for its networks.
 pub fn netplan(c: &Compilation, pool: &Pool) -> Vec<Document> {
     let d = &c.design;
-    pool.hosts
-        .iter()
-        .map(|host| {
-            let h = &d.hosts[*host];
-            let network = network_of_host(c, *host);
-            Document::file(&Netplan { network }, &h.at.source, h.at.head)
-                .because("", format!("host: {}; install as /etc/netplan/10-aic.yaml, mode 0600", h.name))
-        })
-        .collect()
+    let one = |host: &usize| {
+        let h = &d.hosts[*host];
+        let network = network_of_host(c, *host);
+        Document::file(&Netplan { network }, &h.at.source, h.at.head).because("", format!("host: {}; install as /etc/netplan/10-aic.yaml, mode 0600", h.name))
+    };
+    parallel::parts(&pool.hosts, MANY, |part| part.iter().map(one).collect::<Vec<_>>()).into_iter().flatten().collect()
 }
+
+/// Hosts from which on their files are worth more than one thread.
+const MANY: usize = 500;
 
 fn network_of_host(c: &Compilation, host: usize) -> Network {
     let d = &c.design;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::Topology;
 use super::ports::{self, Fit, Mbps, Ports, Slot};
-use crate::base::Rational;
+use crate::base::{Rational, parallel};
 use crate::design::{Design, Fabric, PortRef, SwitchModel};
 
 /// A tier of switches.
@@ -246,17 +246,22 @@ impl FabricPlan {
 pub fn plan_all(design: &Design, topology: &mut Topology) {
     topology.fabrics = design.fabrics.iter().map(|_| FabricPlan::default()).collect();
     for management in [false, true] {
-        for (id, fabric) in design.fabrics.iter().enumerate() {
-            if fabric.management == management && fabric.sound {
-                let (switches, links) = (topology.switches.len(), topology.links.len());
-                let mut plan = FabricPlan::default();
-                if let Err(fault) = plan_one(design, topology, id, &mut plan) {
-                    plan.fault = Some(fault);
-                }
-                plan.switches = switches..topology.switches.len();
-                plan.links = links..topology.links.len();
-                topology.fabrics[id] = plan;
+        let ids: Vec<usize> = (0..design.fabrics.len()).filter(|id| design.fabrics[*id].management == management && design.fabrics[*id].sound).collect();
+        // Fabrics are sized apart; switches and links are numbered one fabric after the other.
+        let many = if design.hosts.len() < MANY { usize::MAX } else { 2 };
+        let sized: Vec<Sized> = parallel::parts(&ids, many, |part| part.iter().map(|id| size_one(design, *id, &topology.switches)).collect::<Vec<_>>())
+            .into_iter()
+            .flatten()
+            .collect();
+        for (id, sized) in ids.into_iter().zip(sized) {
+            let (switches, links) = (topology.switches.len(), topology.links.len());
+            let mut plan = FabricPlan::default();
+            if let Err(fault) = plan_one(design, topology, id, sized, &mut plan) {
+                plan.fault = Some(fault);
             }
+            plan.switches = switches..topology.switches.len();
+            plan.links = links..topology.links.len();
+            topology.fabrics[id] = plan;
         }
     }
     for (id, fabric) in design.fabrics.iter().enumerate() {
@@ -272,21 +277,34 @@ pub fn plan_all(design: &Design, topology: &mut Topology) {
     }
 }
 
-fn plan_one(design: &Design, topology: &mut Topology, id: usize, plan: &mut FabricPlan) -> Result<(), Fault> {
+/// Hosts from which on fabrics are worth a thread each.
+const MANY: usize = 1000;
+
+/// What is attached to a fabric and what that takes; nothing for fabrics without switches of their own.
+type Sized = Option<Result<(attach::AttachedPorts, size::Sizes), Fault>>;
+
+fn size_one(design: &Design, id: usize, switches: &[Switch]) -> Sized {
     let fabric = &design.fabrics[id];
-    match fabric.kind.as_str() {
-        "nvlink" => {
-            attach::nvlink(design, fabric, plan);
-            return Ok(());
-        }
-        "managed" => {
-            attach::managed(fabric, plan);
-            return Ok(());
-        }
-        _ => {}
+    if matches!(fabric.kind.as_str(), "nvlink" | "managed") {
+        return None;
     }
-    let attached = attach::attached(design, id, &topology.switches)?;
-    let sizes = size::sizes(fabric, &attached)?;
+    Some(attach::attached(design, id, switches).and_then(|attached| {
+        let sizes = size::sizes(fabric, &attached)?;
+        Ok((attached, sizes))
+    }))
+}
+
+fn plan_one(design: &Design, topology: &mut Topology, id: usize, sized: Sized, plan: &mut FabricPlan) -> Result<(), Fault> {
+    let fabric = &design.fabrics[id];
+    let Some(sized) = sized else {
+        if fabric.kind == "nvlink" {
+            attach::nvlink(design, fabric, plan)
+        } else {
+            attach::managed(fabric, plan)
+        }
+        return Ok(());
+    };
+    let (attached, sizes) = sized?;
     plan.rails = attached.rails;
     plan.injection = ports::bytes(attached.ports.iter().map(|a| u64::from(a.rate)).sum::<u64>() * fabric.planes as u64);
     plan.ratio = sizes.ratio();
