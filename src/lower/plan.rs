@@ -41,6 +41,17 @@ pub struct Plan<'a> {
     bill_of_materials: Vec<Material>,
     expected: Vec<Expected<'a>>,
     racks: Vec<Rack<'a>>,
+    appliances: Vec<Appliance<'a>>,
+}
+
+/// A host that is no node: in no pool.
+#[derive(Serialize)]
+struct Appliance<'a> {
+    name: &'a str,
+    system: &'a str,
+    rack: Option<&'a str>,
+    bottom_u: Option<i64>,
+    height_u: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -319,6 +330,19 @@ pub fn plan(c: &Compilation) -> Plan<'_> {
         bill_of_materials: c.topology.materials(d).iter().map(|m| Material { class: m.class.word(), model: m.text(), count: m.count }).collect(),
         expected: expected(c),
         racks: racks(c),
+        appliances: (0..d.hosts.len())
+            .filter(|id| c.nodes.pool_of_host[*id].is_none())
+            .map(|id| {
+                let h = &d.hosts[id];
+                Appliance {
+                    name: &h.name,
+                    system: &h.system.name,
+                    rack: h.rack.map(|r| d.racks[r].name.as_str()),
+                    bottom_u: c.topology.host_units[id],
+                    height_u: h.height,
+                }
+            })
+            .collect(),
     }
 }
 

@@ -107,7 +107,7 @@ pub fn draw(system: &System, graph: &DeviceGraph) -> Drawing {
     let mut words = Vec::new();
     words.extend(system.gpu_model().map(|gpu| format!("{} × {}", system.gpus().count(), gpu.name)));
     if graph.nvlink_domain > 1 {
-        words.push(format!("NVLink domain of {}", graph.nvlink_domain));
+        words.push(format!("NVLink joins {} GPUs", graph.nvlink_domain));
     }
     words.push(crate::base::names::count_of(system.numa_nodes() as usize, "NUMA node"));
     out.text(MARGIN, 46.0, "soft", &words.join(" · "));
