@@ -297,6 +297,13 @@ pub struct Congestion {
     pub adaptive_routing: bool,
 }
 
+impl Congestion {
+    /// The byte of the IP header that carries the DSCP, with the bit that says ECN is understood.
+    pub fn traffic_class(&self) -> i64 {
+        self.dscp * 4 + 2
+    }
+}
+
 /// `routed` of a fabric.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "documented in the schema table, one place")]

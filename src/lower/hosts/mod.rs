@@ -3,7 +3,7 @@
 mod kubelet;
 mod netplan;
 mod readme;
-pub mod roce;
+mod roce;
 
 use std::fmt::Write as _;
 

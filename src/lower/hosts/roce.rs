@@ -7,11 +7,6 @@ use crate::design::{DeviceKind, Pool};
 use crate::nodes::resources::rails;
 use crate::topology::addresses::interface;
 
-/// The byte of the IP header that carries a DSCP, with the bit that says ECN is understood.
-pub fn traffic_class(dscp: i64) -> i64 {
-    dscp * 4 + 2
-}
-
 /// The script, for a pool on a fabric that says how congestion is met.
 pub fn script(c: &Compilation, pool: &Pool) -> Option<String> {
     let host = *pool.hosts.first()?;
@@ -31,7 +26,7 @@ pub fn script(c: &Compilation, pool: &Pool) -> Option<String> {
         };
         // Where the system does not name the RDMA device, sysfs does.
         let device = device.unwrap_or_else(|| format!("$(basename /sys/class/net/{name}/device/infiniband/*)"));
-        let class = traffic_class(congestion.dscp);
+        let class = congestion.traffic_class();
         let _ = writeln!(out, "echo {class} > /sys/class/infiniband/{device}/tc/1/traffic_class\ncma_roce_tos -d {device} -t {class}");
         if congestion.ecn {
             let _ = writeln!(

@@ -16,7 +16,6 @@ use super::super::network::attachment_name;
 use super::Input;
 use crate::base::quantity::to_f64;
 use crate::design::{Pool, Workload};
-use crate::lower::hosts::roce::traffic_class;
 use crate::nodes::{PodShape, levels, pool_label, resources};
 
 /// The port on which the ranks of a training job meet.
@@ -100,7 +99,7 @@ impl Template<'_> {
             env.push(variable("NCCL_IB_ADDR_FAMILY", "AF_INET"));
             // The mark that the switches sort by.
             let congestion = self.pool.rdma.iter().flat_map(|r| &r.fabrics).find_map(|f| self.input.design().fabrics[*f].congestion.as_ref());
-            env.extend(congestion.map(|c| variable("NCCL_IB_TC", traffic_class(c.dscp).to_string())));
+            env.extend(congestion.map(|c| variable("NCCL_IB_TC", c.traffic_class().to_string())));
         }
         env
     }
