@@ -164,6 +164,13 @@ pub struct Rack {
     pub at: At,
 }
 
+impl Rack {
+    /// The device name of a PDU.
+    pub fn pdu_name(&self, pdu: u8) -> String {
+        format!("{}-pdu-{pdu}", self.name)
+    }
+}
+
 /// `supply` of a rack.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "documented in the schema table, one place")]
@@ -706,6 +713,14 @@ impl Design {
             pool.hosts.iter().for_each(|h| pools[*h] = pools[*h].or(Some(id)));
         }
         pools
+    }
+
+    /// The port of a NIC; a port of another device is none.
+    pub fn nic_port(&self, port: PortRef) -> Option<&NicPort> {
+        match &self.hosts[port.host as usize].system.devices[port.device as usize].kind {
+            DeviceKind::Nic(nic) => nic.ports.get(port.port as usize),
+            _ => None,
+        }
     }
 
     /// The network that carries node addresses and pods.

@@ -1,9 +1,8 @@
 //! A containerlab topology of the Ethernet fabrics: switches as Cumulus VX or SONiC, hosts as Linux, links as cabled.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::netbox::end;
 use crate::Compilation;
 use crate::topology::End;
 use crate::topology::ports::{Cage, PortName, Slot};
@@ -20,29 +19,23 @@ pub fn text(c: &Compilation) -> String {
         let kind = if switch.model.operating_system() == "sonic" { "sonic-vs" } else { "cumulus_cvx" };
         let _ = writeln!(out, "    {}:\n      kind: {kind}\n      group: {}", switch.name, switch.tier.word());
     }
-    let mut hosts: BTreeSet<u32> = BTreeSet::new();
     let mut interfaces: BTreeMap<u32, usize> = BTreeMap::new();
     let mut links = String::from("  links:\n");
     for link in c.topology.links.iter().filter(|l| ethernet(l.fabric as usize)) {
-        let mut endpoint = |side: End| -> String {
-            match side {
-                End::Host(port) => {
-                    hosts.insert(port.host);
-                    let n = interfaces.entry(port.host).or_insert(0);
-                    *n += 1;
-                    format!("{}:eth{n}", d.hosts[port.host as usize].name)
-                }
-                End::Switch(id, slot) => format!("{}:{}", c.topology.switches[id as usize].name, lab_port(c, id, slot)),
-                other => {
-                    let (device, port) = end(c, other, None);
-                    format!("{device}:{port}")
-                }
+        let mut endpoint = |side: End| match side {
+            End::Host(port) => {
+                let n = interfaces.entry(port.host).or_insert(0);
+                *n += 1;
+                Some(format!("{}:eth{n}", d.hosts[port.host as usize].name))
             }
+            End::Switch(id, slot) => Some(format!("{}:{}", c.topology.switches[id as usize].name, lab_port(c, id, slot))),
+            // Management ports and power units are on management fabrics alone.
+            End::SwitchManagement(_) | End::Pdu(..) => None,
         };
-        let (a, b) = (endpoint(link.a), endpoint(link.b));
+        let (Some(a), Some(b)) = (endpoint(link.a), endpoint(link.b)) else { continue };
         let _ = writeln!(links, "    - endpoints: [\"{a}\", \"{b}\"]");
     }
-    for host in hosts {
+    for host in interfaces.into_keys() {
         let _ = writeln!(out, "    {}:\n      kind: linux\n      group: host", d.hosts[host as usize].name);
     }
     out + &links

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::Compilation;
-use crate::lower::network::host_port;
-use crate::topology::addresses::management_interface;
-use crate::topology::ports::{Cage, PortName, Slot, gbps, mbps};
+use crate::lower::network::ends;
+use crate::topology::ports::{PortName, Slot, gbps, mbps};
 use crate::topology::{End, Medium};
 
 /// The interface type of a port: a slug of NetBox' choices (choices.py, as the switch facts cite it). A twin-port cage is two interfaces.
@@ -55,9 +54,9 @@ pub fn files(c: &Compilation) -> BTreeMap<String, String> {
     for switch in &c.topology.switches {
         device(&switch.name, switch.tier.word(), switch.model.vendor.as_ref(), &switch.model.name, switch.rack, switch.unit);
     }
-    for rack in d.racks.iter().enumerate() {
-        for pdu in 0..rack.1.pdus.clamp(0, 64) {
-            device(&format!("{}-pdu-{pdu}", rack.1.name), "pdu", None, "pdu", Some(rack.0), None);
+    for (id, rack) in d.racks.iter().enumerate() {
+        for pdu in 0..rack.pdus.clamp(0, 64) {
+            device(&rack.pdu_name(pdu as u8), "pdu", None, "pdu", Some(id), None);
         }
     }
     let (interfaces, cables) = interfaces_and_cables(c);
@@ -92,15 +91,15 @@ fn interfaces_and_cables(c: &Compilation) -> (String, String) {
     }
     let mut cables = String::from("side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name,type,status,label,length,length_unit\n");
     let mut known: BTreeSet<(String, String)> = BTreeSet::new();
+    let connector = |end| if let End::Host(port) = end { c.design.nic_port(port)?.connectors.first().map(String::as_str) } else { None };
     for link in &c.topology.links {
         let fabric = &c.design.fabrics[link.fabric as usize];
-        let plane = (fabric.planes > 1).then_some(link.plane);
-        let (a, b) = (end(c, link.a, plane), end(c, link.b, None));
+        let [a, b] = ends(c, link);
         for (side, (device, name)) in [(link.a, &a), (link.b, &b)] {
             let management = matches!(side, End::SwitchManagement(_) | End::Pdu(..));
             if (management || matches!(side, End::Host(_))) && known.insert((device.clone(), name.clone())) {
                 let link_type = if fabric.kind == "infiniband" { "infiniband" } else { "ethernet" };
-                let kind = if management { "1000base-t" } else { interface_type(link_type, connector(c, side), gbps(link.rate)) };
+                let kind = if management { "1000base-t" } else { interface_type(link_type, connector(side), gbps(link.rate)) };
                 let _ = writeln!(interfaces, "{device},{name},{kind},true,{management},{},{},fabric {}", u64::from(link.rate) * 1000, fabric.mtu, fabric.name);
             }
         }
@@ -124,29 +123,4 @@ fn interfaces_and_cables(c: &Compilation) -> (String, String) {
         );
     }
     (interfaces, cables)
-}
-
-fn connector(c: &Compilation, end: End) -> Option<&str> {
-    let End::Host(port) = end else { return None };
-    match &c.design.hosts[port.host as usize].system.devices[port.device as usize].kind {
-        crate::design::DeviceKind::Nic(nic) => nic.ports.get(port.port as usize)?.connectors.first().map(String::as_str),
-        _ => None,
-    }
-}
-
-/// Device and interface of an end.
-pub fn end(c: &Compilation, end: End, plane: Option<u8>) -> (String, String) {
-    match end {
-        End::Host(port) => (c.design.hosts[port.host as usize].name.clone(), host_port(c, port) + &plane.map_or(String::new(), |p| format!("p{p}"))),
-        End::Switch(id, slot) => {
-            let switch = &c.topology.switches[id as usize];
-            let cage: Option<&Cage> = switch.ports.cages.get(slot.cage as usize);
-            (switch.name.clone(), PortName::new(&switch.model, cage, slot).to_string())
-        }
-        End::SwitchManagement(id) => {
-            let switch = &c.topology.switches[id as usize];
-            (switch.name.clone(), management_interface(&switch.model.link_type).to_owned())
-        }
-        End::Pdu(rack, pdu) => (format!("{}-pdu-{pdu}", c.design.racks[rack as usize].name), "mgmt".to_owned()),
-    }
 }

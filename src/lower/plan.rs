@@ -347,12 +347,12 @@ pub fn plan(c: &Compilation) -> Plan<'_> {
 }
 
 fn racks(c: &Compilation) -> Vec<Rack<'_>> {
-    let loads = crate::topology::racks::loads(&c.design, &c.topology);
+    let loads = c.topology.loads(&c.design);
     let tenths = |v: f64| (v * 10.0).round() / 10.0;
     c.design
         .racks
         .iter()
-        .zip(&loads)
+        .zip(loads)
         .map(|(r, load)| {
             let power = to_f64(load.power.value);
             let feed = power / (r.feeds - 1).max(1) as f64;

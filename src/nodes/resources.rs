@@ -155,8 +155,7 @@ fn rdma(design: &Design, pool: &Pool, host: usize) -> Resources {
 pub fn rail_rate(design: &Design, pool: &Pool) -> Option<Rational> {
     let host = *pool.hosts.first()?;
     let (fabric, port) = *rails(design, pool, host).first()?;
-    let DeviceKind::Nic(nic) = &design.hosts[host].system.devices[port.device as usize].kind else { return None };
-    let rate = nic.ports.get(port.port as usize)?.rate.value;
+    let rate = design.nic_port(port)?.rate.value;
     Some(design.fabrics[fabric].link_rate.map_or(rate, |l| (l.value * Rational::from_integer(design.fabrics[fabric].planes.into())).min(rate)))
 }
 

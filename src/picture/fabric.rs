@@ -213,8 +213,7 @@ fn side(out: &mut Drawing, c: &Compilation, id: usize, row: &Row, hosts: usize) 
     let above = match row.tier {
         Some(tier) => {
             if let Some((_, model, n)) = plan.tiers.iter().find(|(t, ..)| *t == tier) {
-                let word = if *n == 1 { tier.word() } else { tier.plural() };
-                out.text(MARGIN, y - 2.0, "", &format!("{} {word}", grouped(i128::from(*n))));
+                out.text(MARGIN, y - 2.0, "", &format!("{} {}", grouped(i128::from(*n)), tier.noun(*n)));
                 out.text(MARGIN, y + 13.0, "soft", &model.name);
             }
             tier.word()

@@ -4,7 +4,7 @@ use super::Drawing;
 use crate::Compilation;
 use crate::base::names::count_of;
 use crate::base::quantity::to_f64;
-use crate::topology::racks::{Load, loads};
+use crate::topology::racks::Load;
 
 const UNIT: f64 = 16.0;
 const WIDTH: f64 = 220.0;
@@ -38,7 +38,7 @@ fn items(c: &Compilation) -> Vec<Vec<Item>> {
 
 /// One rack.
 pub fn draw(c: &Compilation, rack: usize) -> Drawing {
-    one(c, rack, &items(c)[rack], &loads(&c.design, &c.topology)[rack], &c.design.racks[rack].name)
+    one(c, rack, &items(c)[rack], &c.topology.loads(&c.design)[rack], &c.design.racks[rack].name)
 }
 
 /// Distinct racks that one picture shows before it stops.
@@ -47,7 +47,7 @@ const MOST: usize = 60;
 /// All racks, those that are alike once.
 pub fn draw_all(c: &Compilation) -> Drawing {
     let items = items(c);
-    let loads = loads(&c.design, &c.topology);
+    let loads = c.topology.loads(&c.design);
     // Alike: of one declaration, with the same models in the same places.
     let mut kinds: Vec<(usize, usize, usize)> = Vec::new();
     let shape = |rack: usize| -> Vec<(i64, i64, &str)> { items[rack].iter().map(|(unit, height, _, _, model)| (*unit, *height, model.as_str())).collect() };

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use num_traits::Zero as _;
-
 use super::Context;
 use crate::base::{Diagnostic, Dimension, Quantity, Rational, Report};
 use crate::design::Rack;
-use crate::topology::racks::{Load, RackFault, loads};
+use crate::topology::racks::{Load, RackFault, Sum};
 
 fn kilowatts(value: Rational) -> Quantity {
     Quantity { value, dimension: Dimension::Power, unit: crate::base::quantity::find_unit("kW") }
@@ -15,36 +13,26 @@ fn kilowatts(value: Rational) -> Quantity {
 
 /// AIC0401.
 pub fn power(cx: &Context, report: &mut Report) {
-    let mut by_declaration: BTreeMap<(crate::base::Span, String), Vec<usize>> = BTreeMap::new();
-    let loads = loads(cx.design, cx.topology);
-    for (id, rack) in cx.design.racks.iter().enumerate().filter(|(_, r)| r.sound) {
-        let load = &loads[id];
-        if let Some(budget) = rack.power
-            && load.power.value > budget.value
-        {
-            by_declaration.entry((rack.at.head, kilowatts(load.power.value).to_string())).or_default().push(id);
-        }
+    let mut alike = Alike::default();
+    for (rack, load) in loaded(cx) {
+        let Some(budget) = rack.power.filter(|budget| load.power.value > budget.value) else { continue };
+        let total = kilowatts(load.power.value);
+        alike.push(
+            rack,
+            load.power,
+            Diagnostic::error(
+                "AIC0401",
+                format!("rack {} draws {}{total}, its budget is {budget}", rack.at.source.trim_start_matches("rack."), at_least(load.power)),
+            )
+            .at(rack.at.field("power"), "budget")
+            .at(rack.at.head, parts(load))
+            .help(format!(
+                "power = {}kW or more, or fewer hosts a rack",
+                crate::base::quantity::decimal((load.power.value / Rational::from_integer(1000)).ceil(), 0)
+            )),
+        );
     }
-    for ((head, total), racks) in by_declaration {
-        let rack = &cx.design.racks[racks[0]];
-        let load = &loads[racks[0]];
-        let budget = rack.power.unwrap_or(kilowatts(Rational::zero()));
-        let at_least = if load.power.at_least { "at least " } else { "" };
-        let parts: Vec<String> =
-            load.hosts.iter().chain(&load.switches).map(|(name, (n, power))| format!("{n} × {} {name}", power.map_or("?".into(), |p| p.to_string()))).collect();
-        let mut diagnostic =
-            Diagnostic::error("AIC0401", format!("rack {} draws {at_least}{total}, its budget is {budget}", rack.at.source.trim_start_matches("rack.")))
-                .at(rack.at.field("power"), "budget")
-                .at(head, parts.join(" + "))
-                .help(format!(
-                    "power = {}kW or more, or fewer hosts a rack",
-                    crate::base::quantity::decimal((load.power.value / Rational::from_integer(1000)).ceil(), 0)
-                ));
-        if racks.len() > 1 {
-            diagnostic = diagnostic.note(format!("the same in {}", crate::base::names::count_of(racks.len() - 1, "more rack")));
-        }
-        report.push(diagnostic);
-    }
+    alike.report(report);
 }
 
 /// AIC0402.
@@ -86,28 +74,32 @@ pub fn space(cx: &Context, report: &mut Report) {
     }
 }
 
-/// Racks of one declaration that break a bound in the same way are said once.
-struct Alike<'a> {
-    found: BTreeMap<(crate::base::Span, String), (Diagnostic, &'a Rack, usize)>,
+/// Racks of one declaration that break a bound with the same sum are said once.
+#[derive(Default)]
+struct Alike {
+    found: BTreeMap<(crate::base::Span, &'static str, Rational), (Diagnostic, usize)>,
 }
 
-impl<'a> Alike<'a> {
-    fn new() -> Self {
-        Self { found: BTreeMap::new() }
-    }
-
-    fn push(&mut self, rack: &'a Rack, diagnostic: Diagnostic) {
-        // The name differs, what is said of it does not.
-        let said = diagnostic.message.replace(&rack.name, "");
-        self.found.entry((rack.at.head, said)).or_insert((diagnostic, rack, 0)).2 += 1;
+impl Alike {
+    fn push(&mut self, rack: &Rack, sum: Sum, diagnostic: Diagnostic) {
+        self.found.entry((rack.at.head, diagnostic.code, sum.value)).or_insert((diagnostic, 0)).1 += 1;
     }
 
     fn report(self, report: &mut Report) {
-        for (diagnostic, _, n) in self.found.into_values() {
+        for (diagnostic, n) in self.found.into_values() {
             let more = crate::base::names::count_of(n - 1, "more rack");
             report.push(if n > 1 { diagnostic.note(format!("the same in {more}")) } else { diagnostic });
         }
     }
+}
+
+/// Sound racks with what stands in them.
+fn loaded<'a>(cx: &Context<'a>) -> impl Iterator<Item = (&'a Rack, &'a Load)> {
+    cx.design.racks.iter().zip(cx.topology.loads(cx.design)).filter(|(rack, _)| rack.sound)
+}
+
+fn at_least(sum: Sum) -> &'static str {
+    if sum.at_least { "at least " } else { "" }
 }
 
 fn parts(load: &Load) -> String {
@@ -118,10 +110,8 @@ fn parts(load: &Load) -> String {
 
 /// AIC0403, 0405, 0406: what a feed carries, what can be cooled, what the floor bears.
 pub fn bounds(cx: &Context, report: &mut Report) {
-    let loads = loads(cx.design, cx.topology);
-    let mut alike = Alike::new();
-    for (rack, load) in cx.design.racks.iter().zip(&loads).filter(|(r, _)| r.sound) {
-        let at_least = |sum: crate::topology::racks::Sum| if sum.at_least { "at least " } else { "" };
+    let mut alike = Alike::default();
+    for (rack, load) in loaded(cx) {
         let watts = crate::base::quantity::to_f64(load.power.value);
         if let Some(supply) = &rack.supply {
             let capacity = supply.feed_capacity();
@@ -139,6 +129,7 @@ pub fn bounds(cx: &Context, report: &mut Report) {
                 };
                 alike.push(
                     rack,
+                    load.power,
                     Diagnostic::error("AIC0403", format!("rack {} draws {}{}; {with}", rack.name, at_least(load.power), kilowatts(load.power.value)))
                         .at(rack.at.field("supply"), format!("a feed: {how} = {:.1}kW", capacity / 1000.0))
                         .at(rack.at.head, parts(load))
@@ -153,6 +144,7 @@ pub fn bounds(cx: &Context, report: &mut Report) {
         {
             alike.push(
                 rack,
+                load.power,
                 Diagnostic::error(
                     "AIC0405",
                     format!(
@@ -174,6 +166,7 @@ pub fn bounds(cx: &Context, report: &mut Report) {
             let kilograms = Quantity { value: load.weight.value, dimension: Dimension::Mass, unit: crate::base::quantity::find_unit("kg") };
             alike.push(
                 rack,
+                load.weight,
                 Diagnostic::error("AIC0406", format!("rack {} carries {}{kilograms} of equipment, its limit is {limit}", rack.name, at_least(load.weight)))
                     .at(rack.at.field("weight"), "limit")
                     .at(rack.at.head, format!("{} of equipment, without the rack itself and its cables", count_of(load)))

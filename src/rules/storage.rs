@@ -290,10 +290,7 @@ fn narrowest(cx: &Context, storage: &Storage, hosts: &[usize], nodes: i64) -> Op
             .attach
             .iter()
             .filter(|p| hosts.first() == Some(&(p.host as usize)))
-            .filter_map(|p| match &cx.host(p.host as usize).system.devices[p.device as usize].kind {
-                DeviceKind::Nic(nic) => nic.ports.get(p.port as usize).map(|port| port.rate.value),
-                _ => None,
-            })
+            .filter_map(|p| Some(cx.design.nic_port(*p)?.rate.value))
             .fold(Rational::zero(), |a, b| a + b);
         if !client.is_zero() {
             parts.push((client * Rational::from_integer(nodes.into()), format!("the ports of {nodes} hosts on fabric {}", fabric.name)));

@@ -126,12 +126,7 @@ impl<'a> Graph<'a> {
         self.host_rate.len()
     }
 
-    /// Uplinks to the site or to another fabric, which joins what hangs on it, stand for one more node.
-    fn outside(&self, design: &Design, fabric: usize) -> bool {
-        design.fabrics[fabric].uplink.is_some()
-    }
-
-    /// Switches and groups of hosts.
+    /// Switches and groups of hosts. Uplinks, to the site or to another fabric which joins what hangs on it, end at one more node.
     fn undirected(&self, outside: bool) -> UnGraph<(), ()> {
         let mut graph = UnGraph::with_capacity(self.switches() + self.groups.len() + 1, self.trunks.len());
         (0..self.switches() + self.groups.len()).for_each(|_| {
@@ -161,7 +156,7 @@ impl<'a> Graph<'a> {
     /// What each switch's loss takes; of each tier the worst is kept.
     fn losses(&self, design: &Design, fabric: usize) -> Vec<Loss> {
         let plan = &self.topology.fabrics[fabric];
-        let graph = self.undirected(self.outside(design, fabric));
+        let graph = self.undirected(design.fabrics[fabric].uplink.is_some());
         let joints: Vec<usize> = articulation_points(&graph).into_iter().map(NodeIndex::index).collect();
         let mut trunk_rate = vec![0_u64; self.switches()];
         let mut stage: BTreeMap<(Tier, Tier), u64> = BTreeMap::new();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::fabric::Medium;
 use super::ports::{Mbps, gbps, mbps};
 use super::{End, Topology};
-use crate::design::{Design, DeviceKind, PortRef};
+use crate::design::{Design, PortRef};
 
 /// Classes of parts, in the order of the bill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -197,8 +197,9 @@ fn transceivers(design: &Design, topology: &Topology, bill: &mut Bill) {
                 }
                 End::Host(port) => {
                     let (key, connector, links) = host_cage(design, port);
+                    // A port that is split over planes has a transceiver of as many links.
                     if on_hosts.insert(key) {
-                        needs.add(("host", connector, links.max(planes(design, link.fabric)), link.rate));
+                        needs.add(("host", connector, links.max(design.fabrics[link.fabric as usize].planes), link.rate));
                     }
                 }
                 _ => {}
@@ -210,21 +211,13 @@ fn transceivers(design: &Design, topology: &Topology, bill: &mut Bill) {
     }
 }
 
-/// A port that is split over planes has a transceiver of as many links.
-fn planes(design: &Design, fabric: u16) -> i64 {
-    design.fabrics[fabric as usize].planes
-}
-
 /// The cage of a host's port, its connector and links: that of the chassis, or the port's own.
 fn host_cage(design: &Design, port: PortRef) -> ((u32, usize, u8), Option<&str>, i64) {
     let system = &design.hosts[port.host as usize].system;
     if let Some((id, cage)) = system.cages.iter().enumerate().find(|(_, c)| c.nics.contains(&port.device)) {
         return ((port.host, system.devices.len() + id, 0), cage.connector.as_deref(), cage.links);
     }
-    let connector = match &system.devices[port.device as usize].kind {
-        DeviceKind::Nic(nic) => nic.ports.get(port.port as usize).and_then(|p| p.connectors.first()).map(String::as_str),
-        _ => None,
-    };
+    let connector = design.nic_port(port).and_then(|p| p.connectors.first()).map(String::as_str);
     ((port.host, port.device.into(), port.port), connector, 1)
 }
 

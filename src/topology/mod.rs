@@ -46,6 +46,7 @@ pub struct Topology {
     /// What each fabric survives, once somebody asks.
     analyses: Vec<OnceLock<analysis::Analysis>>,
     materials: OnceLock<Vec<materials::Material>>,
+    loads: OnceLock<Vec<racks::Load>>,
     graphs: HashMap<usize, DeviceGraph>,
     /// For each host the indices of its addresses.
     host_addresses: Vec<Vec<u32>>,
@@ -110,6 +111,11 @@ impl Topology {
     /// What a fabric survives.
     pub fn analysis(&self, design: &Design, fabric: usize) -> &analysis::Analysis {
         self.analyses[fabric].get_or_init(|| analysis::analyse(design, self, fabric))
+    }
+
+    /// What the equipment of each rack draws, weighs and blows.
+    pub fn loads(&self, design: &Design) -> &[racks::Load] {
+        self.loads.get_or_init(|| racks::loads(design, self))
     }
 
     /// What has to be bought.

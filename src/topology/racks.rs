@@ -179,7 +179,7 @@ impl Supply {
 }
 
 /// What the equipment of each rack draws, weighs and blows.
-pub fn loads(design: &Design, topology: &Topology) -> Vec<Load> {
+pub(super) fn loads(design: &Design, topology: &Topology) -> Vec<Load> {
     let mut loads: Vec<Load> = design.racks.iter().map(|_| Load::default()).collect();
     for host in &design.hosts {
         let Some(load) = host.rack.map(|r| &mut loads[r]) else { continue };

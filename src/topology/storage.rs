@@ -3,7 +3,7 @@
 use num_traits::Zero as _;
 
 use crate::base::Rational;
-use crate::design::{Design, DeviceKind, Storage, StoragePart};
+use crate::design::{Design, Storage, StoragePart};
 
 /// Ceph stops writing here (`mon_osd_full_ratio`, its default): what is left of a cluster must hold its data below it.
 const FULL_RATIO: (i128, i128) = (95, 100);
@@ -115,13 +115,5 @@ pub fn figures(design: &Design, storage: &Storage) -> Figures {
 fn ports(design: &Design, storage: &Storage) -> Vec<Rational> {
     let Some(network) = storage.network else { return Vec::new() };
     let fabric = &design.fabrics[design.networks[network].fabric];
-    fabric
-        .attach
-        .iter()
-        .filter(|p| storage.hosts.contains(&(p.host as usize)))
-        .filter_map(|p| match &design.hosts[p.host as usize].system.devices[p.device as usize].kind {
-            DeviceKind::Nic(nic) => nic.ports.get(p.port as usize).map(|port| port.rate.value),
-            _ => None,
-        })
-        .collect()
+    fabric.attach.iter().filter(|p| storage.hosts.contains(&(p.host as usize))).filter_map(|p| Some(design.nic_port(*p)?.rate.value)).collect()
 }

@@ -12,6 +12,9 @@ use super::Artifacts;
 use crate::Compilation;
 use crate::design::PortRef;
 use crate::picture;
+use crate::topology::addresses::management_interface;
+use crate::topology::ports::port_name;
+use crate::topology::{End, LinkPlan};
 
 /// Lowers the folder.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
@@ -45,6 +48,37 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     if !c.design.fabrics.is_empty() {
         let parts = readme::parts(artifacts);
         artifacts.stream("network/README.md", move |c, out| out.write_all(readme::page(c, &parts).as_bytes()));
+    }
+}
+
+/// Device and port of both ends of a link. With planes, a host's port has a link on each: the plane tells them apart.
+pub fn ends(c: &Compilation, link: &LinkPlan) -> [(String, String); 2] {
+    let (device, port) = end(c, link.a);
+    let port = match plane_of(c, link) {
+        Some(plane) if matches!(link.a, End::Host(_)) => format!("{port}p{plane}"),
+        _ => port,
+    };
+    [(device, port), end(c, link.b)]
+}
+
+/// The plane of a link, where its fabric has several.
+fn plane_of(c: &Compilation, link: &LinkPlan) -> Option<u8> {
+    (c.design.fabrics[link.fabric as usize].planes > 1).then_some(link.plane)
+}
+
+/// Device and port of an end.
+fn end(c: &Compilation, end: End) -> (String, String) {
+    match end {
+        End::Host(port) => (c.design.hosts[port.host as usize].name.clone(), host_port(c, port)),
+        End::Switch(id, slot) => {
+            let switch = &c.topology.switches[id as usize];
+            (switch.name.clone(), port_name(&switch.model, &switch.ports, slot))
+        }
+        End::SwitchManagement(id) => {
+            let switch = &c.topology.switches[id as usize];
+            (switch.name.clone(), management_interface(&switch.model.link_type).to_owned())
+        }
+        End::Pdu(rack, pdu) => (c.design.racks[rack as usize].pdu_name(pdu), "mgmt".to_owned()),
     }
 }
 

@@ -25,11 +25,7 @@ pub fn page(c: &Compilation, parts: &[&'static str]) -> String {
         if plan.switches.is_empty() {
             continue;
         }
-        let tiers: Vec<String> = plan
-            .tiers
-            .iter()
-            .map(|(tier, model, n)| format!("{} {} {}", grouped((*n).into()), model.name, if *n == 1 { tier.word() } else { tier.plural() }))
-            .collect();
+        let tiers: Vec<String> = plan.tiers.iter().map(|(tier, model, n)| format!("{} {} {}", grouped((*n).into()), model.name, tier.noun(*n))).collect();
         let links: Vec<String> = plan.cables.iter().map(|((from, to, gbps), n)| format!("{} {from}–{to} {gbps}G", grouped((*n).into()))).collect();
         let worst = c.topology.analysis(d, id).losses.iter().map(|l| l.hosts_cut).max().unwrap_or(0);
         let _ = writeln!(

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use super::host_port;
+use super::{host_port, plane_of};
 use crate::Compilation;
 use crate::design::{PortRef, SwitchModel, System};
 use crate::topology::addresses::{Owner, management_interface};
 use crate::topology::ports::{Cage, PortName, Slot, gbps};
-use crate::topology::{End, LinkPlan, cables as placing};
+use crate::topology::{End, cables as placing};
 
 /// Bytes that are collected before they are written.
 const CHUNK: usize = 1 << 16;
@@ -118,7 +118,7 @@ impl<'a> Names<'a> {
         match end {
             End::Host(port) => rows.text(&self.c.design.hosts[port.host as usize].name),
             End::Switch(id, _) | End::SwitchManagement(id) => rows.text(&self.c.topology.switches[id as usize].name),
-            End::Pdu(rack, pdu) => rows.text(&self.c.design.racks[rack as usize].name).text("-pdu-").number(pdu.into()),
+            End::Pdu(rack, pdu) => rows.text(&self.c.design.racks[rack as usize].pdu_name(pdu)),
         };
     }
 
@@ -159,10 +159,6 @@ fn switch_port(rows: &mut Rows, model: &SwitchModel, cage: Option<&Cage>, slot: 
         PortName::Split(cage, link) => rows.text("swp").number(cage).text("s").number(link),
         PortName::Ethernet(lane) => rows.text("Ethernet").number(lane),
     };
-}
-
-fn plane_of(c: &Compilation, link: &LinkPlan) -> Option<u8> {
-    (c.design.fabrics[link.fabric as usize].planes > 1).then_some(link.plane)
 }
 
 /// `network/cables.csv`: a row a link.
@@ -292,7 +288,7 @@ pub fn addresses(c: &Compilation, out: &mut dyn Write) -> io::Result<()> {
         match address.owner {
             Owner::Host(host) => rows.text(&c.design.hosts[host].name),
             Owner::Switch(id) => rows.text(&c.topology.switches[id].name),
-            Owner::Pdu(rack, pdu) => rows.text(&c.design.racks[rack].name).text("-pdu-").number(pdu.into()),
+            Owner::Pdu(rack, pdu) => rows.text(&c.design.racks[rack].pdu_name(pdu)),
         };
         rows.comma().text(&address.interface).comma().text(&network.name).comma();
         write!(rows.buffer, "{}", address.address)?;
@@ -302,10 +298,10 @@ pub fn addresses(c: &Compilation, out: &mut dyn Write) -> io::Result<()> {
         }
         rows.comma().optional(network.vlan).end()?;
     }
-    for (fabric, routing) in c.design.fabrics.iter().zip(&c.topology.routing).filter_map(|(f, r)| Some((f, r.as_ref()?))) {
-        let first = c.topology.fabrics.iter().zip(&c.design.fabrics).find(|(_, f)| f.name == fabric.name).map_or(0, |(plan, _)| plan.switches.start);
-        for (i, loopback) in routing.loopbacks.iter().enumerate() {
-            rows.text(&c.topology.switches[first + i].name).text(",lo,").text(&fabric.name).text("-loopbacks,");
+    for (id, fabric) in c.design.fabrics.iter().enumerate() {
+        let Some(routing) = &c.topology.routing[id] else { continue };
+        for (switch, loopback) in c.topology.switches[c.topology.fabrics[id].switches.clone()].iter().zip(&routing.loopbacks) {
+            rows.text(&switch.name).text(",lo,").text(&fabric.name).text("-loopbacks,");
             write!(rows.buffer, "{loopback},{},,", if loopback.is_ipv4() { 32 } else { 128 })?;
             rows.end()?;
         }

@@ -44,7 +44,7 @@ impl Search<'_> {
             .filter(|tier| sizes.count(*tier) > 0)
             .map(|tier| {
                 let n = sizes.count(tier) * planes;
-                format!("{n} {}", if n == 1 { tier.word() } else { tier.plural() })
+                format!("{n} {}", tier.noun(n))
             })
             .collect();
         parts.join(", ")

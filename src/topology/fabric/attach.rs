@@ -18,7 +18,7 @@ pub struct Attached {
     pub owner: u32,
     /// Its position among the owner's ports.
     pub ordinal: u32,
-    /// The owner's number in [`AttachedPorts::position`].
+    /// The owner's place in the order of first occurrence.
     pub index: u32,
 }
 
@@ -27,9 +27,7 @@ pub struct Attached {
 pub struct AttachedPorts {
     /// The ports in order.
     pub ports: Vec<Attached>,
-    /// For each owner, in order of first occurrence: that order.
-    pub position: Vec<u32>,
-    /// For each owner its number of ports.
+    /// Each owner's number of ports, in order of first occurrence.
     pub counts: Vec<u32>,
     /// Ports of the owner that has most.
     pub rails: i64,
@@ -43,20 +41,11 @@ impl AttachedPorts {
         let index = &mut of_owner[owner as usize];
         if *index == u32::MAX {
             *index = self.counts.len() as u32;
-            self.position.push(*index);
             self.counts.push(0);
         }
         let ordinal = self.counts[*index as usize];
         self.counts[*index as usize] += 1;
         self.ports.push(Attached { end, rate, owner, ordinal, index: *index });
-    }
-}
-
-/// The port of a NIC; ports of other devices are none.
-pub fn nic_port(design: &Design, port: PortRef) -> Option<&NicPort> {
-    match &design.hosts[port.host as usize].system.devices[port.device as usize].kind {
-        DeviceKind::Nic(nic) => nic.ports.get(port.port as usize),
-        _ => None,
     }
 }
 
@@ -70,7 +59,7 @@ pub fn attached(design: &Design, id: usize, switches: &[Switch]) -> Result<Attac
     // Ports come in long runs of one kind: the same port of equal systems.
     let mut known: Option<(*const NicPort, Mbps)> = None;
     for port in fabric.attach.iter().chain(&management) {
-        let Some(nic_port) = nic_port(design, *port) else { continue };
+        let Some(nic_port) = design.nic_port(*port) else { continue };
         let rate = match known {
             Some((same, rate)) if std::ptr::eq(same, nic_port) => rate,
             _ => {

@@ -44,6 +44,11 @@ impl Tier {
         }
     }
 
+    /// The word for so many of its switches.
+    pub fn noun(self, count: i64) -> &'static str {
+        if count == 1 { self.word() } else { self.plural() }
+    }
+
     /// The model that a fabric declares for the tier.
     pub fn model(self, fabric: &Fabric) -> Option<&Arc<SwitchModel>> {
         match self {
@@ -315,7 +320,7 @@ fn plan_one(design: &Design, topology: &mut Topology, id: usize, sized: Sized, p
         plan.unit_of_host = vec![NO_UNIT; design.hosts.len()];
         for a in &attached.ports {
             if let Some(unit) = plan.unit_of_host.get_mut(a.owner as usize) {
-                *unit = attached.position[a.index as usize] / size::unit(fabric);
+                *unit = a.index / size::unit(fabric);
             }
         }
     }

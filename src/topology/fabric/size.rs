@@ -367,10 +367,10 @@ impl Sizer<'_> {
     fn on_rails(&self) -> Vec<Vec<u32>> {
         let unit = unit(self.fabric) as usize;
         let rails = self.attached.rails.max(1) as usize;
-        let units = self.attached.position.len().div_ceil(unit).max(1);
+        let units = self.attached.counts.len().div_ceil(unit).max(1);
         let mut leaves: Vec<Vec<u32>> = (0..units * rails).map(|_| Vec::with_capacity(unit.min(1024))).collect();
         for (i, a) in self.attached.ports.iter().enumerate() {
-            leaves[self.attached.position[a.index as usize] as usize / unit * rails + a.ordinal as usize].push(i as u32);
+            leaves[a.index as usize / unit * rails + a.ordinal as usize].push(i as u32);
         }
         leaves
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::Topology;
 use super::super::ports::{self, Fit, Mbps, Ports, Slot};
-use super::attach::{Attached, AttachedPorts, nic_port};
+use super::attach::{Attached, AttachedPorts};
 use super::size::{Cores, Sizes};
 use super::{CableCounts, End, FabricPlan, Fault, LinkPlan, Medium, Switch, Tier, fit};
 use crate::design::{Design, Fabric, SwitchModel};
@@ -125,7 +125,7 @@ impl Wirer<'_> {
         let mut order: Vec<u32> = (0..sizes.leaves.len() as u32).collect();
         order.sort_by_key(|leaf| sizes.leaves[*leaf as usize].len() as i64 >= unit);
         for (i, port) in self.fabric.manager.iter().enumerate() {
-            let Some(nic_port) = nic_port(self.design, *port) else { continue };
+            let Some(nic_port) = self.design.nic_port(*port) else { continue };
             let leaf = first + order[i % order.len()];
             let model = self.topology.switches[leaf as usize].model.clone();
             let native = ports::native_rate(&model).unwrap_or(Mbps::MAX);

@@ -9,7 +9,6 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use super::super::Artifacts;
-use super::host_port;
 use super::tables::Peers;
 use crate::Compilation;
 use crate::design::{Congestion, Fabric, Network};
@@ -181,18 +180,8 @@ impl<'a> View<'a> {
         let link = &c.topology.links[id];
         let upper = link.b.switch() == Some(self.id as u32);
         let end = if upper { link.a } else { link.b };
-        let (device, port) = match end {
-            End::Host(port) => (c.design.hosts[port.host as usize].name.clone(), host_port(c, port)),
-            End::Switch(other, slot) => {
-                let other = &c.topology.switches[other as usize];
-                (other.name.clone(), port_name(&other.model, &other.ports, slot))
-            }
-            End::SwitchManagement(other) => {
-                let other = &c.topology.switches[other as usize];
-                (other.name.clone(), crate::topology::addresses::management_interface(&other.model.link_type).to_owned())
-            }
-            End::Pdu(rack, pdu) => (format!("{}-pdu-{pdu}", c.design.racks[rack as usize].name), "mgmt".to_owned()),
-        };
+        let [a, b] = super::ends(c, link);
+        let (device, port) = if upper { a } else { b };
         let switch = self.switch();
         let mut made = Port {
             name: port_name(&switch.model, &switch.ports, slot),

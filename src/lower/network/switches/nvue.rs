@@ -31,6 +31,13 @@ impl Tree {
         let _ = writeln!(self.text, "{key}: {value}");
     }
 
+    /// An interface of the bridge.
+    fn in_bridge(&mut self) {
+        self.key(4, "bridge");
+        self.key(5, "domain");
+        self.empty(6, "br_default");
+    }
+
     /// A text of the design's, quoted. Names of devices and ports need no escapes.
     fn quoted(&mut self, depth: usize, key: impl std::fmt::Display, value: &str) {
         if value.contains(['"', '\\']) || value.chars().any(char::is_control) {
@@ -136,9 +143,7 @@ fn interfaces(view: &View, ports: &[Port], tree: &mut Tree) {
         }
         let bonded = peer.is_some() && (bond(view, port).is_some() || is_peer(port, peer));
         if view.routing().is_none() && !bonded {
-            tree.key(4, "bridge");
-            tree.key(5, "domain");
-            tree.empty(6, "br_default");
+            tree.in_bridge();
         }
     }
     let Some(peer) = peer else { return };
@@ -152,9 +157,7 @@ fn interfaces(view: &View, ports: &[Port], tree: &mut Tree) {
             tree.empty(6, &port.name);
             tree.key(5, "mlag");
             tree.value(6, "id", id);
-            tree.key(4, "bridge");
-            tree.key(5, "domain");
-            tree.empty(6, "br_default");
+            tree.in_bridge();
         }
     }
     let members: Vec<&Port> = ports.iter().filter(|p| is_peer(p, Some(peer))).collect();
@@ -164,9 +167,7 @@ fn interfaces(view: &View, ports: &[Port], tree: &mut Tree) {
         tree.key(4, "bond");
         tree.key(5, "member");
         members.iter().for_each(|p| tree.empty(6, &p.name));
-        tree.key(4, "bridge");
-        tree.key(5, "domain");
-        tree.empty(6, "br_default");
+        tree.in_bridge();
         tree.key(3, "peerlink.4094");
         tree.value(4, "type", "sub");
         tree.value(4, "base-interface", "peerlink");
