@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::Compilation;
+use crate::topology::analysis::groups;
 use crate::topology::{End, Tier};
 
 /// The graph of all fabrics.
@@ -21,34 +22,20 @@ pub fn text(c: &Compilation) -> String {
                 let _ = writeln!(out, "    {{ rank = same; {}; }}", names.join("; "));
             }
         }
-        let mut of_host: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        let mut edges: BTreeMap<(u32, u32), (usize, u32)> = BTreeMap::new();
-        for link in &c.topology.links[plan.links.clone()] {
-            match (link.a, link.b) {
-                (End::Host(port), End::Switch(leaf, _)) => of_host.entry(port.host).or_default().push(leaf),
-                (End::Switch(a, _), End::Switch(b, _)) => edges.entry((a, b)).or_insert((0, link.rate)).0 += 1,
-                _ => {}
+        for (number, group) in groups(&c.topology, id).into_iter().enumerate() {
+            let hosts = group.hosts.len();
+            let first = &c.design.hosts[group.hosts[0] as usize].name;
+            let label = if hosts == 1 { first.clone() } else { format!("{hosts} hosts\\n{first} …") };
+            let _ = writeln!(out, "    \"{}-hosts-{number}\" [shape = ellipse, label = \"{label}\"];", fabric.name);
+            for (leaf, links) in &group.leaves {
+                let leaf = &c.topology.switches[*leaf as usize].name;
+                let _ = writeln!(out, "    \"{}-hosts-{number}\" -- \"{leaf}\" [label = \"{}\"];", fabric.name, *links as usize * hosts);
             }
         }
-        let mut groups: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
-        for (host, mut leaves) in of_host {
-            leaves.sort_unstable();
-            groups.entry(leaves).or_default().push(host);
-        }
-        for (number, (mut leaves, hosts)) in groups.into_iter().enumerate() {
-            let links = leaves.len() * hosts.len();
-            leaves.dedup();
-            let first = &c.design.hosts[hosts[0] as usize].name;
-            let label = if hosts.len() == 1 { first.clone() } else { format!("{} hosts\\n{first} …", hosts.len()) };
-            let _ = writeln!(out, "    \"{}-hosts-{number}\" [shape = ellipse, label = \"{label}\"];", fabric.name);
-            for leaf in &leaves {
-                let _ = writeln!(
-                    out,
-                    "    \"{}-hosts-{number}\" -- \"{}\" [label = \"{}\"];",
-                    fabric.name,
-                    c.topology.switches[*leaf as usize].name,
-                    links / leaves.len()
-                );
+        let mut edges: BTreeMap<(u32, u32), (usize, u32)> = BTreeMap::new();
+        for link in &c.topology.links[plan.links.clone()] {
+            if let (End::Switch(a, _), End::Switch(b, _)) = (link.a, link.b) {
+                edges.entry((a, b)).or_insert((0, link.rate)).0 += 1;
             }
         }
         for ((a, b), (n, rate)) in edges {

@@ -48,17 +48,45 @@ pub struct Loss {
 }
 
 /// Hosts that are on the same leaves.
-struct Group {
-    /// Leaf and links of each host to it.
-    leaves: Vec<(u32, i64)>,
-    hosts: i64,
-    gpus: i64,
+#[derive(Debug)]
+pub struct Group {
+    /// Leaf and links of each host to it, by the switches' numbers among those of all fabrics.
+    pub leaves: Vec<(u32, i64)>,
+    /// The hosts, in order.
+    pub hosts: Vec<u32>,
+}
+
+/// The hosts of a fabric by their leaves, in order of their first hosts.
+pub fn groups(topology: &Topology, fabric: usize) -> Vec<Group> {
+    let mut of_host: BTreeMap<u32, Vec<(u32, i64)>> = BTreeMap::new();
+    for link in &topology.links[topology.fabrics[fabric].links.clone()] {
+        if let (End::Host(port), End::Switch(leaf, _)) = (link.a, link.b) {
+            let leaves = of_host.entry(port.host).or_default();
+            match leaves.iter_mut().find(|(l, _)| *l == leaf) {
+                Some((_, n)) => *n += 1,
+                None => leaves.push((leaf, 1)),
+            }
+        }
+    }
+    let mut known: HashMap<Vec<(u32, i64)>, usize> = HashMap::new();
+    let mut out: Vec<Group> = Vec::new();
+    for (host, mut leaves) in of_host {
+        leaves.sort_unstable();
+        let id = *known.entry(leaves).or_insert_with_key(|leaves| {
+            out.push(Group { leaves: leaves.clone(), hosts: Vec::new() });
+            out.len() - 1
+        });
+        out[id].hosts.push(host);
+    }
+    out
 }
 
 struct Graph<'a> {
     topology: &'a Topology,
     first: u32,
     groups: Vec<Group>,
+    /// GPUs of each group.
+    gpus: Vec<i64>,
     /// Links between switches: lower, upper, how many; by their place in the fabric.
     trunks: Vec<(u32, u32, i64)>,
     /// Megabits a second of each switch's links to hosts.
@@ -73,7 +101,7 @@ pub fn analyse(design: &Design, topology: &Topology, fabric: usize) -> Analysis 
         return Analysis::default();
     }
     let graph = Graph::new(design, topology, fabric);
-    let single_cable = graph.groups.iter().filter(|g| g.leaves.iter().map(|(_, n)| n).sum::<i64>() == 1).map(|g| g.hosts).sum();
+    let single_cable = graph.groups.iter().filter(|g| g.leaves.iter().map(|(_, n)| n).sum::<i64>() == 1).map(|g| g.hosts.len() as i64).sum();
     Analysis { disjoint_paths: graph.disjoint_paths(), losses: graph.losses(design, fabric), single_cable, rail_reach: graph.rail_reach(design, fabric) }
 }
 
@@ -82,20 +110,11 @@ impl<'a> Graph<'a> {
         let plan = &topology.fabrics[fabric];
         let first = plan.switches.start as u32;
         let count = plan.switches.len();
-        let mut of_host: HashMap<u32, Vec<(u32, i64)>> = HashMap::new();
         let mut trunks: Vec<(u32, u32, i64)> = Vec::new();
         let mut host_rate = vec![0; count];
         for link in &topology.links[plan.links.clone()] {
             match (link.a, link.b) {
-                (End::Host(port), End::Switch(leaf, _)) => {
-                    let leaf = leaf - first;
-                    host_rate[leaf as usize] += u64::from(link.rate);
-                    let leaves = of_host.entry(port.host).or_default();
-                    match leaves.iter_mut().find(|(l, _)| *l == leaf) {
-                        Some((_, n)) => *n += 1,
-                        None => leaves.push((leaf, 1)),
-                    }
-                }
+                (End::Host(_), End::Switch(leaf, _)) => host_rate[(leaf - first) as usize] += u64::from(link.rate),
                 // Links of a pair stand together.
                 (End::Switch(a, _), End::Switch(b, _)) => match trunks.last_mut() {
                     Some((x, y, n)) if (*x, *y) == (a - first, b - first) => *n += 1,
@@ -104,22 +123,21 @@ impl<'a> Graph<'a> {
                 _ => {}
             }
         }
-        let mut hosts: Vec<(u32, Vec<(u32, i64)>)> = of_host.into_iter().collect();
-        hosts.sort_unstable_by_key(|(host, _)| *host);
-        let mut known: HashMap<Vec<(u32, i64)>, usize> = HashMap::new();
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups = groups(topology, fabric);
         let mut host_links = vec![Vec::new(); count];
-        for (host, mut leaves) in hosts {
-            leaves.sort_unstable();
-            let id = *known.entry(leaves.clone()).or_insert_with(|| {
-                leaves.iter().for_each(|(leaf, _)| host_links[*leaf as usize].push(groups.len() as u32));
-                groups.push(Group { leaves, hosts: 0, gpus: 0 });
-                groups.len() - 1
-            });
-            groups[id].hosts += 1;
-            groups[id].gpus += design.hosts[host as usize].system.gpus().count() as i64;
+        for (id, group) in groups.iter_mut().enumerate() {
+            for (leaf, _) in &mut group.leaves {
+                *leaf -= first;
+                host_links[*leaf as usize].push(id as u32);
+            }
         }
-        Self { topology, first, groups, trunks, host_rate, host_links }
+        let gpus = groups.iter().map(|g| g.hosts.iter().map(|h| design.hosts[*h as usize].system.gpus().count() as i64).sum()).collect();
+        Self { topology, first, groups, gpus, trunks, host_rate, host_links }
+    }
+
+    /// Hosts of a group.
+    fn hosts(&self, group: usize) -> i64 {
+        self.groups[group].hosts.len() as i64
     }
 
     fn switches(&self) -> usize {
@@ -173,11 +191,11 @@ impl<'a> Graph<'a> {
             let tier = self.tier(switch);
             let mut cut = (0, 0);
             let mut degraded = 0;
-            for group in self.host_links[switch].iter().map(|g| &self.groups[*g as usize]) {
-                if group.leaves.len() == 1 {
-                    cut = (cut.0 + group.hosts, cut.1 + group.gpus);
+            for id in self.host_links[switch].iter().map(|id| *id as usize) {
+                if self.groups[id].leaves.len() == 1 {
+                    cut = (cut.0 + self.hosts(id), cut.1 + self.gpus[id]);
                 } else {
-                    degraded += group.hosts;
+                    degraded += self.hosts(id);
                 }
             }
             if tier != Tier::Leaf && joints.contains(&switch) {
@@ -227,8 +245,8 @@ impl<'a> Graph<'a> {
             let (mut part, mut stack) = ((0, 0), vec![start]);
             seen[start] = true;
             while let Some(node) = stack.pop() {
-                if let Some(group) = node.checked_sub(self.switches()).and_then(|i| self.groups.get(i)) {
-                    part = (part.0 + group.hosts, part.1 + group.gpus);
+                if let Some(id) = node.checked_sub(self.switches()).filter(|id| *id < self.groups.len()) {
+                    part = (part.0 + self.hosts(id), part.1 + self.gpus[id]);
                 }
                 stack.extend(graph.neighbors(NodeIndex::new(node)).map(NodeIndex::index).filter(|n| !std::mem::replace(&mut seen[*n], true)));
             }
@@ -243,10 +261,10 @@ impl<'a> Graph<'a> {
         let degree = |g: &Group| g.leaves.iter().map(|(_, n)| n).sum::<i64>();
         let Some((weakest, _)) = self.groups.iter().enumerate().min_by_key(|(_, g)| degree(g)) else { return 0 };
         let mut others = vec![if weakest == 0 { self.groups.len() - 1 } else { 0 }, self.groups.len() - 1];
-        if self.groups[weakest].hosts > 1 {
+        if self.hosts(weakest) > 1 {
             others.push(weakest);
         }
-        others.retain(|o| *o != weakest || self.groups[weakest].hosts > 1);
+        others.retain(|o| *o != weakest || self.hosts(weakest) > 1);
         others.sort_unstable();
         others.dedup();
         others.into_iter().map(|other| self.flow(&self.groups[weakest], &self.groups[other])).min().unwrap_or(0)
@@ -288,13 +306,13 @@ impl<'a> Graph<'a> {
         if !f.topology.rails || plan.rails < 1 {
             return Vec::new();
         }
-        let hosts: i64 = self.groups.iter().map(|g| g.hosts).sum();
+        let hosts: i64 = (0..self.groups.len()).map(|id| self.hosts(id)).sum();
         let joined = plan.count(Tier::Spine) > 0;
         let mut out = vec![hosts; plan.rails as usize];
         if !joined {
             // Leaves of a plane stand by unit, then by rail.
             for (leaf, groups) in self.host_links.iter().enumerate().filter(|(_, g)| !g.is_empty()) {
-                let on_leaf = groups.iter().map(|g| self.groups[*g as usize].hosts).sum();
+                let on_leaf = groups.iter().map(|id| self.hosts(*id as usize)).sum();
                 let rail = &mut out[leaf % plan.rails as usize];
                 *rail = (*rail).min(on_leaf);
             }

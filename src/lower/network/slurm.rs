@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::Compilation;
-use crate::topology::{End, Tier};
+use crate::topology::{End, Tier, analysis};
 
 /// The file, if a fabric joins GPU hosts.
 pub fn text(c: &Compilation) -> Option<String> {
@@ -18,27 +18,29 @@ pub fn text(c: &Compilation) -> Option<String> {
         if plan.fault.is_some() {
             continue;
         }
-        let mut leaves_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        // The first spine of a leaf names its pod.
         let mut spines_of: BTreeMap<u32, u32> = BTreeMap::new();
         for link in &c.topology.links[plan.links.clone()] {
-            match (link.a, link.b) {
-                (End::Host(port), End::Switch(leaf, _)) => leaves_of.entry(port.host).or_default().push(leaf),
-                (End::Switch(leaf, _), End::Switch(spine, _)) if c.topology.switches[leaf as usize].tier == Tier::Leaf => {
-                    spines_of.entry(leaf).or_insert(spine);
-                }
-                _ => {}
+            if let (End::Switch(leaf, _), End::Switch(spine, _)) = (link.a, link.b)
+                && c.topology.switches[leaf as usize].tier == Tier::Leaf
+            {
+                spines_of.entry(leaf).or_insert(spine);
             }
         }
-        // Hosts by their leaves; a unit is named by its number, other groups by their first leaf.
+        // Hosts by their first leaf: a host that lacks a rail is still of its unit. A unit is named by its number, other groups by that leaf.
         let mut groups: BTreeMap<u32, (String, Vec<usize>)> = BTreeMap::new();
-        for (host, leaves) in &leaves_of {
-            let host = *host as usize;
-            let gpus = c.design.hosts[host].system.gpus().next().is_some();
-            let Some(first) = leaves.iter().min().copied().filter(|_| gpus && !placed[host]) else { continue };
-            placed[host] = true;
-            let name = || plan.unit(host).map_or_else(|| c.topology.switches[first as usize].name.clone(), |unit| format!("{}-unit-{unit}", fabric.name));
-            groups.entry(first).or_insert_with(|| (name(), Vec::new())).1.push(host);
+        for group in analysis::groups(&c.topology, id) {
+            let first = group.leaves[0].0;
+            for host in group.hosts.into_iter().map(|h| h as usize) {
+                if placed[host] || c.design.hosts[host].system.gpus().next().is_none() {
+                    continue;
+                }
+                placed[host] = true;
+                let name = || plan.unit(host).map_or_else(|| c.topology.switches[first as usize].name.clone(), |unit| format!("{}-unit-{unit}", fabric.name));
+                groups.entry(first).or_insert_with(|| (name(), Vec::new())).1.push(host);
+            }
         }
+        groups.values_mut().for_each(|(_, hosts)| hosts.sort_unstable());
         if groups.is_empty() {
             continue;
         }
