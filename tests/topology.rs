@@ -288,6 +288,15 @@ fn losses_are_what_the_graph_loses() {
     let c = compile(&h100(1, "rail_only { unit = 32 }"));
     assert_eq!(c.topology.analysis(&c.design, 0).rail_reach, [32; 8]);
     assert_eq!(c.topology.analysis(&c.design, 0).disjoint_paths, 8);
+    // On a management fabric ports of switches and power units count as those of hosts do: a leaf takes its half, and leaves the other.
+    let text = "use std.{dgx_h100, qm9700, sn2201}\ncluster sp { kubernetes = \"1.36\", distribution = k3s }\nrack r[4] { height = 60U, pdus = 2, host h[4] : dgx_h100 }\nrack sw { height = 60U }\n\
+        fabric compute : infiniband { attach = r.h.rail, topology : leaf_only { leaves = 4 }, leaf = qm9700, racks = sw, uplink { links = 2 } }\n\
+        fabric oob : ethernet { attach = all.management, topology : leaf_only { leaves = 2 }, leaf = sn2201, racks = sw, uplink { links = 2 } }\n";
+    let c = compile(text);
+    let oob = c.design.fabrics.iter().position(|f| f.name == "oob").unwrap();
+    let all = c.topology.fabrics[oob].injection;
+    assert_eq!(all, aic::topology::ports::bytes(1000 * (16 + 4 + 8)));
+    assert_eq!(c.topology.analysis(&c.design, oob).losses[0].injection, all / aic::base::Rational::from_integer(2));
     // Storage servers on one port: their leaf is a single point of failure, and so is the only spine.
     let text = "use std.{cpu_1u, sn5610}\ncluster sp { kubernetes = \"1.36\", distribution = k3s }\nrack r { height = 400U, host h[200] : cpu_1u }\nrack sw { height = 60U }\n\
         fabric data : ethernet { attach = r.h.data.port[0], topology : leaf_spine { leaves = 4, spines = 1 }, leaf = sn5610, spine = sn5610, racks = sw }\n";

@@ -41,7 +41,7 @@ pub struct Loss {
     pub gpus_cut: i64,
     /// Hosts that lose some of their ports.
     pub hosts_degraded: i64,
-    /// Bandwidth of host ports that is left, bytes a second.
+    /// Bandwidth of attached ports that is left, bytes a second.
     pub injection: Rational,
     /// Bandwidth across the narrowest halving that is left, bytes a second, if the fabric has one.
     pub bisection: Option<Rational>,
@@ -89,7 +89,7 @@ struct Graph<'a> {
     gpus: Vec<i64>,
     /// Links between switches: lower, upper, how many; by their place in the fabric.
     trunks: Vec<(u32, u32, i64)>,
-    /// Megabits a second of each switch's links to hosts.
+    /// Megabits a second of each switch's links to what is attached.
     host_rate: Vec<u64>,
     host_links: Vec<Vec<u32>>,
 }
@@ -114,12 +114,13 @@ impl<'a> Graph<'a> {
         let mut host_rate = vec![0; count];
         for link in &topology.links[plan.links.clone()] {
             match (link.a, link.b) {
-                (End::Host(_), End::Switch(leaf, _)) => host_rate[(leaf - first) as usize] += u64::from(link.rate),
                 // Links of a pair stand together.
                 (End::Switch(a, _), End::Switch(b, _)) => match trunks.last_mut() {
                     Some((x, y, n)) if (*x, *y) == (a - first, b - first) => *n += 1,
                     _ => trunks.push((a - first, b - first, 1)),
                 },
+                // What is injected comes from management ports and power units, too.
+                (_, End::Switch(leaf, _)) => host_rate[(leaf - first) as usize] += u64::from(link.rate),
                 _ => {}
             }
         }
