@@ -74,7 +74,9 @@ pub fn compile_with(sources: &dyn Sources, entry: &str, options: Options, refere
     let topology = Arc::new(Topology::plan(&design));
     let nodes = Nodes::derive(&design, &topology);
     let mut report = Report::default();
-    let rules = rules::judge(&rules::Context { design: &design, topology: &topology, nodes: &nodes }, &mut report);
+    let switch_models = if topology.fabrics.iter().any(|f| f.fault.is_some()) { design::switch_models(&lang) } else { Vec::new() };
+    let context = rules::Context { design: &design, topology: &topology, nodes: &nodes, switch_models: &switch_models };
+    let rules = rules::judge(&context, &mut report);
     let attributes = nodes::attributes::PlanAttributes { design: design.clone(), topology: topology.clone() };
     let mut finished = lang.finish(Rc::new(attributes));
     report.diagnostics.into_iter().for_each(|d| finished.report.push(d));

@@ -19,6 +19,12 @@ pub fn build(lang: &Lang<'_>) -> Design {
     builder.design()
 }
 
+/// All switches that can be bought: the standard library's and the user's. Reading them all costs more than a small design: who needs them asks.
+pub fn switch_models(lang: &Lang<'_>) -> Vec<Arc<SwitchModel>> {
+    let builder = Builder { lang, ids: RefCell::default(), products: Products::default() };
+    lang.products("switch").iter().map(|p| builder.switch(p)).collect()
+}
+
 #[derive(Default)]
 struct Products {
     systems: RefCell<HashMap<usize, Arc<System>>>,
@@ -304,7 +310,6 @@ impl<'l> Builder<'_, 'l> {
         });
         design.cables = self.cables();
         design.transceivers = self.transceivers();
-        design.switch_models = self.lang.products("switch").iter().map(|p| self.switch(p)).collect();
         derive(&mut design);
         design
     }

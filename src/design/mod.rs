@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use serde::Serialize;
 use std::net::IpAddr;
 
-pub use build::build;
+pub use build::{build, switch_models};
 pub use hardware::*;
 
 use crate::base::{Quantity, Span};
@@ -75,9 +75,6 @@ pub struct Design {
     /// Transceivers that can be bought.
     #[serde(skip)]
     pub transceivers: Vec<TransceiverModel>,
-    /// Switches that can be bought.
-    #[serde(skip)]
-    pub switch_models: Vec<Arc<SwitchModel>>,
 }
 
 /// `cluster`.

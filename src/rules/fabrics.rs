@@ -23,7 +23,7 @@ pub fn faults(cx: &Context, report: &mut Report) {
 
 /// The nearest designs that can be built, as help; without one, what to do in general.
 fn instead(cx: &Context, id: usize, general: &str) -> String {
-    let found = alternatives(cx.design, id, &cx.topology.switches);
+    let found = alternatives(cx.design, id, &cx.topology.switches, cx.switch_models);
     if found.is_empty() { general.to_owned() } else { found.join(", or ") }
 }
 

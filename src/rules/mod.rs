@@ -15,8 +15,10 @@ mod rdma;
 mod storage;
 mod workloads;
 
+use std::sync::Arc;
+
 use crate::base::{Report, Severity};
-use crate::design::{Design, Fabric, Host, Network, Pool, Queue, Storage, Volume, Workload};
+use crate::design::{Design, Fabric, Host, Network, Pool, Queue, Storage, SwitchModel, Volume, Workload};
 use crate::nodes::Nodes;
 use crate::topology::Topology;
 
@@ -28,6 +30,8 @@ pub struct Context<'a> {
     pub topology: &'a Topology,
     /// What Kubernetes will see.
     pub nodes: &'a Nodes,
+    /// Switches that can be bought, if a fabric cannot be planned: alternatives to its own.
+    pub switch_models: &'a [Arc<SwitchModel>],
 }
 
 /// Only sound declarations are judged: what is faulty has its diagnostic already.

@@ -9,16 +9,17 @@ use crate::base::{Dimension, Quantity, Rational};
 use crate::design::{Design, Fabric, SwitchModel};
 
 /// Changes of a fabric that make it feasible, as they would be written, with the switches that they take.
-pub fn alternatives(design: &Design, id: usize, switches: &[Switch]) -> Vec<String> {
+pub fn alternatives(design: &Design, id: usize, switches: &[Switch], models: &[Arc<SwitchModel>]) -> Vec<String> {
     let Ok(attached) = attached(design, id, switches) else { return Vec::new() };
-    let search = Search { design, fabric: &design.fabrics[id], attached };
+    let search = Search { fabric: &design.fabrics[id], attached, models };
     [search.third_tier(), search.ratio(), search.unit(), search.models()].into_iter().flatten().collect()
 }
 
 struct Search<'a> {
-    design: &'a Design,
     fabric: &'a Fabric,
     attached: AttachedPorts,
+    /// Switches that can be bought.
+    models: &'a [Arc<SwitchModel>],
 }
 
 /// Ratios that people build, the mildest first.
@@ -96,7 +97,7 @@ impl Search<'_> {
                 .fold(Rational::from_integer(0), |a, b| a + b)
         };
         let mut known: Vec<&Arc<SwitchModel>> =
-            self.design.switch_models.iter().filter(|m| m.link_type == leaf.link_type && m.name != leaf.name && bandwidth(m) > bandwidth(leaf)).collect();
+            self.models.iter().filter(|m| m.link_type == leaf.link_type && m.name != leaf.name && bandwidth(m) > bandwidth(leaf)).collect();
         known.sort_by_key(|m| (bandwidth(m), ports(m)));
         let spine = self.fabric.spine.is_some();
         known.into_iter().find_map(|model| {
