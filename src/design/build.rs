@@ -11,7 +11,7 @@ use num_traits::ToPrimitive as _;
 
 use super::*;
 use crate::base::{Diagnostic, Dimension, Rational, Span};
-use crate::lang::{Entity, Lang, Node, Object, ObjectId, Product, Value};
+use crate::lang::{Entity, Lang, Node, Object, ObjectId, Product, Selection, Value};
 
 /// Builds the design of an elaborated program. What is missing in it has been reported; its owner is then not `sound`.
 pub fn build(lang: &Lang<'_>) -> Design {
@@ -142,7 +142,7 @@ impl Reader<'_, '_> {
     }
 
     fn entities(&self, name: &str) -> Vec<Entity> {
-        self.list(name).into_iter().filter_map(|v| if let Value::Selection(s) = v { s.flat().next() } else { None }).collect()
+        if let Some(Value::Selection(selection)) = self.value(name) { selection.flat().collect() } else { Vec::new() }
     }
 
     fn product(&self, name: &str) -> Option<Rc<Product>> {
@@ -403,28 +403,35 @@ impl<'l> Builder<'_, 'l> {
         }
     }
 
-    fn ports(&self, values: Vec<Value>, management: &mut bool) -> Vec<PortRef> {
-        let mut out = Vec::new();
-        for value in values {
-            match value {
-                Value::Management => *management = true,
-                Value::Selection(selection) => out.extend(selection.flat().filter_map(|entity| match entity {
-                    Entity::Port(host, device, port) => Some(PortRef { host: self.index_of(Some(Entity::Object(host)))? as u32, device, port }),
-                    Entity::Device(host, device) => Some(PortRef { host: self.index_of(Some(Entity::Object(host)))? as u32, device, port: 0 }),
-                    _ => None,
-                })),
-                _ => {}
+    /// The ports of a list, and whether all management ports are among them.
+    fn ports(&self, value: Option<Value>) -> (Vec<PortRef>, bool) {
+        let (selection, management) = match value {
+            Some(Value::Selection(selection)) => (selection, false),
+            Some(Value::List(list)) => {
+                let named = list.iter().find_map(|v| if let Value::Selection(s) = v { Some(s.clone()) } else { None });
+                (named.unwrap_or_else(|| Rc::new(Selection::list(Vec::new()))), true)
             }
-        }
-        out
+            _ => return (Vec::new(), false),
+        };
+        let ids = self.ids.borrow();
+        let port_of = |entity| {
+            let (host, device, port) = match entity {
+                Entity::Port(host, device, port) => (host, device, port),
+                Entity::Device(host, device) => (host, device, 0),
+                _ => return None,
+            };
+            Some(PortRef { host: *ids.get(&host)? as u32, device, port })
+        };
+        let mut ports = Vec::with_capacity(selection.flat().len());
+        ports.extend(selection.flat().filter_map(port_of));
+        (ports, management)
     }
 
     fn fabric(&self, o: &Object, r: &Reader<'_, '_>, at: At) -> Fabric {
         let kind = o.model.map_or("", |m| m.name).to_owned();
         self.require_of_fabric(r, &at, &kind);
-        let mut management = false;
-        let attach = self.ports(r.list("attach"), &mut management);
-        let manager = r.group("manager").map_or_else(Vec::new, |m| self.ports(m.list("attach"), &mut false));
+        let (attach, management) = self.ports(r.value("attach"));
+        let (manager, _) = self.ports(r.group("manager").and_then(|m| m.value("attach")));
         let topology = r.group("topology").map_or_else(Topology::default, |t| Topology {
             shape: t.model(),
             leaves: t.int_opt("leaves"),

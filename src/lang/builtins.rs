@@ -199,7 +199,7 @@ fn builtin(name: &str, values: &[Value]) -> Option<Value> {
             let mut out = Vec::new();
             for value in values {
                 match value {
-                    Value::Selection(selection) => out.extend(selection.flat().map(|e| Value::Selection(Rc::new(super::Selection::one(e))))),
+                    Value::Selection(selection) => out.extend(selection.flat().map(Value::one)),
                     other => out.extend(elements(other)?),
                 }
             }

@@ -79,6 +79,7 @@ impl Lang<'_> {
                 let fields: Vec<(Rc<str>, Value)> = shape.fields.iter().filter_map(|f| Some((f.name.into(), self.field(&node, f.name)?))).collect();
                 if fields.iter().any(|(_, v)| v.is_quiet()) { Value::Poison } else { Value::Map(Rc::new(fields)) }
             }
+            (Type::List(element @ (Type::Ref(_) | Type::Port)), value) => self.convert_things(element, value, span),
             (Type::List(element), value) => self.convert_list(element, value, span),
             (Type::Port, Value::Management) => Value::Management,
             (Type::Ref(_) | Type::Port, Value::Selection(selection)) => self.convert_selection(ty, &selection, span),
@@ -91,12 +92,9 @@ impl Lang<'_> {
             Value::List(list) => {
                 let mut out = Vec::new();
                 for inner in list.iter() {
-                    // A list of selections is one flat list.
-                    match self.convert(
-                        inner.clone(),
-                        if matches!(inner, Value::Selection(_) | Value::Range(..)) { intern_type(Type::List(element)) } else { element },
-                        span,
-                    ) {
+                    // A list of ranges is one flat list.
+                    let expected = if matches!(inner, Value::Range(..)) { intern_type(Type::List(element)) } else { element };
+                    match self.convert(inner.clone(), expected, span) {
                         Value::List(inner) => out.extend(inner.iter().cloned()),
                         value if value.is_quiet() => return value,
                         value => out.push(value),
@@ -105,16 +103,6 @@ impl Lang<'_> {
                 Value::List(Rc::new(out))
             }
             Value::Range(a, b) => self.convert_list(element, Value::List(Rc::new((a..b).map(Value::Int).collect())), span),
-            Value::Selection(selection) if matches!(element, Type::Ref(_) | Type::Port) => {
-                let mut out = Vec::new();
-                for entity in selection.flat() {
-                    match self.fit_entity(element, entity, span) {
-                        Some(entities) => out.extend(entities.into_iter().map(|e| Value::Selection(Rc::new(super::Selection::one(e))))),
-                        None => return Value::Poison,
-                    }
-                }
-                Value::List(Rc::new(out))
-            }
             one => match self.convert(one, element, span) {
                 value if value.is_quiet() => value,
                 value => Value::List(Rc::new(vec![value])),
@@ -122,13 +110,34 @@ impl Lang<'_> {
         }
     }
 
+    /// A list of things is one selection, whatever was listed; a list, where all management ports are among them.
+    fn convert_things(&self, element: &'static Type, value: Value, span: Span) -> Value {
+        let (mut things, mut management) = (Vec::new(), false);
+        let values = match value {
+            Value::List(list) => list,
+            one => Rc::new(vec![one]),
+        };
+        for value in values.iter() {
+            match value {
+                Value::Selection(selection) => {
+                    things.reserve(selection.flat().len());
+                    if !selection.flat().all(|entity| self.fit_entity(element, entity, span, &mut things)) {
+                        return Value::Poison;
+                    }
+                }
+                Value::Management if matches!(element, Type::Port) => management = true,
+                quiet if quiet.is_quiet() => return quiet.clone(),
+                other => return self.mismatch(other, element, span),
+            }
+        }
+        let things = Value::named(things, true);
+        if management { Value::List(Rc::new(vec![Value::Management, things])) } else { things }
+    }
+
     fn convert_selection(&self, ty: &Type, selection: &super::Selection, span: Span) -> Value {
         let mut flat = selection.flat();
         match (flat.next(), flat.next()) {
-            (Some(entity), None) => match self.fit_entity(ty, entity, span) {
-                Some(_) => Value::Selection(Rc::new(super::Selection::one(entity))),
-                None => Value::Poison,
-            },
+            (Some(entity), None) => if self.fit_entity(ty, entity, span, &mut Vec::new()) { Value::one(entity) } else { Value::Poison },
             _ => {
                 let count = selection.flat().count();
                 self.error(
@@ -141,18 +150,21 @@ impl Lang<'_> {
         }
     }
 
-    /// The entity as what is expected: a NIC stands for its ports.
-    fn fit_entity(&self, ty: &Type, entity: Entity, span: Span) -> Option<Vec<Entity>> {
+    /// Adds the entity as what is expected, where a NIC stands for its ports; says so where it is something else.
+    fn fit_entity(&self, ty: &Type, entity: Entity, span: Span, out: &mut Vec<Entity>) -> bool {
         let kind = self.entity_kind(entity);
-        match (ty, entity) {
-            (Type::Ref(kinds), _) if kinds.contains(&kind) => return Some(vec![entity]),
-            (Type::Port, Entity::Port(..)) => return Some(vec![entity]),
-            (Type::Port, Entity::Device(host, device)) if kind == "nic" => {
-                let ports = self.port_count(host, device);
-                return Some((0..ports).map(|port| Entity::Port(host, device, port)).collect());
-            }
-            (Type::Port, Entity::Device(..)) if kind == "gpu" => return Some(vec![entity]),
-            _ => {}
+        if let (Type::Port, "nic", Entity::Device(host, device)) = (ty, kind, entity) {
+            out.extend((0..self.port_count(host, device)).map(|port| Entity::Port(host, device, port)));
+            return true;
+        }
+        let fits = match ty {
+            Type::Ref(kinds) => kinds.contains(&kind),
+            Type::Port => matches!(entity, Entity::Port(..)) || kind == "gpu",
+            _ => false,
+        };
+        if fits {
+            out.push(entity);
+            return true;
         }
         let name = self.entity_name(entity);
         let expected = match ty {
@@ -168,7 +180,7 @@ impl Lang<'_> {
             _ => diagnostic.help(format!("name {expected}")),
         };
         self.error(diagnostic);
-        None
+        false
     }
 
     fn label(&self, text: Rc<str>, span: Span) -> Value {

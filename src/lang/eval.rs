@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::node::{Node, Slot, SlotSource};
 use super::scope::{Binding, BindingKind, Entry, Env, FrameKind};
-use super::value::{Entity, RecordValue, Selection, Value};
+use super::value::{Entity, RecordValue, Value};
 use super::{Lang, suggest};
 use crate::base::quantity::{ArithmeticFault, arithmetic, combine, find_unit};
 use crate::base::{Diagnostic, Dimension, Quantity, Rational, Span};
@@ -108,7 +108,7 @@ impl Lang<'_> {
                     match (&value, value.text()) {
                         (Value::Int(n), _) if *width > 0 => out.push_str(&format!("{n:0width$}")),
                         (_, Some(text)) if *width == 0 => out.push_str(&text),
-                        (Value::Selection(selection), _) if selection.single => out.push_str(&self.entity_name(selection.groups[0][0])),
+                        (Value::Selection(selection), _) if selection.single => out.extend(selection.flat().map(|entity| self.entity_name(entity))),
                         _ => {
                             self.error(
                                 Diagnostic::error("AIC0202", format!("{} cannot stand in a text", value.phrase()))
@@ -136,6 +136,7 @@ impl Lang<'_> {
                 Value::Poison => return Value::Poison,
                 Value::List(inner) if *spread => out.extend(inner.iter().cloned()),
                 Value::Range(a, b) if *spread => out.extend((a..b).map(Value::Int)),
+                Value::Selection(things) if *spread => out.extend(things.flat().map(Value::one)),
                 value => out.push(value),
             }
         }
@@ -180,17 +181,16 @@ impl Lang<'_> {
                 }
                 FrameKind::Element { index: Some(index), .. } if name == "index" => return Some(Value::Int(*index)),
                 FrameKind::Element { parent: Some(parent), .. } if name == "parent" => {
-                    return Some(Value::Selection(Rc::new(Selection::one(Entity::Object(*parent)))));
+                    return Some(Value::one(Entity::Object(*parent)));
                 }
                 FrameKind::Element { object: Some(object), .. } if self.may_hold(*object, name, want) => {
-                    if let Some(selection) = self.child_selection(*object, name) {
-                        return Some(Value::Selection(Rc::new(selection)));
+                    if let Some((elements, array)) = self.child_elements(*object, name) {
+                        return Some(Value::named(elements.iter().map(|id| Entity::Object(*id)).collect(), array));
                     }
                 }
                 FrameKind::System(parts) if !matches!(want, Some(Type::Product(_))) => {
                     if let Some((first, count, array)) = parts.borrow().names.get(name).copied() {
-                        let group = (first..first + count).map(Entity::Own).collect();
-                        return Some(Value::Selection(Rc::new(Selection { groups: vec![group], array, single: !array })));
+                        return Some(Value::named((first..first + count).map(Entity::Own).collect(), array));
                     }
                 }
                 FrameKind::Module(module) => {
@@ -208,7 +208,7 @@ impl Lang<'_> {
     /// Whether the member of that name can be what is expected: `host box : box` means the system outside.
     fn may_hold(&self, object: super::ObjectId, name: &str, want: Option<&Type>) -> bool {
         let kinds = wanted_kinds(want);
-        kinds.is_empty() || self.children_named(object, name).iter().any(|child| kinds.contains(&child.shape.name)) && !matches!(want, Some(Type::Product(_)))
+        kinds.is_empty() || self.child_named(object, name).is_some_and(|child| kinds.contains(&child.shape.name)) && !matches!(want, Some(Type::Product(_)))
     }
 
     /// Several kinds may share a name: the expected one is meant.
@@ -321,11 +321,10 @@ impl Lang<'_> {
                 }
                 let elements = self.elements(declaration);
                 let array = declaration.block.count.is_some();
-                let group = elements.iter().map(|id| Entity::Object(*id)).collect::<Vec<_>>();
-                if group.is_empty() && !array {
+                if elements.is_empty() && !array {
                     return Value::Poison;
                 }
-                Value::Selection(Rc::new(Selection { groups: vec![group], array, single: !array }))
+                Value::named(elements.iter().map(|id| Entity::Object(*id)).collect(), array)
             }
             BindingKind::Import { .. } | BindingKind::Poison => Value::Poison,
         }
@@ -428,7 +427,7 @@ impl Lang<'_> {
         match self.eval(expr, env, None) {
             Value::Range(a, b) => (a..b).map(Value::Int).collect(),
             Value::List(list) => list.to_vec(),
-            Value::Selection(selection) => selection.flat().map(|e| Value::Selection(Rc::new(Selection::one(e)))).collect(),
+            Value::Selection(selection) => selection.flat().map(Value::one).collect(),
             value if value.is_quiet() => Vec::new(),
             other => {
                 self.error(
@@ -556,6 +555,7 @@ impl Lang<'_> {
             (Value::Ip(ip), Value::Cidr(cidr)) => Value::Bool(cidr.contains(ip)),
             (Value::Cidr(inner), Value::Cidr(outer)) => Value::Bool(outer.contains(inner)),
             (Value::Ip(ip), Value::IpRange(from, to)) => Value::Bool(from <= ip && ip <= to),
+            (Value::Selection(one), Value::Selection(many)) => Value::Bool(one.flat().all(|entity| many.flat().any(|e| e == entity))),
             (value, Value::List(list)) => Value::Bool(list.iter().any(|e| same(value, e) == Some(true))),
             (a, b) => {
                 self.error(

@@ -228,13 +228,13 @@ impl Lang<'_> {
         })
     }
 
-    /// The declarations of that name inside an object, if its body can be read now.
-    pub fn children_named(&self, id: ObjectId, name: &str) -> Vec<Rc<Declaration>> {
+    /// The declaration of that name inside an object, if its body can be read now.
+    pub fn child_named(&self, id: ObjectId, name: &str) -> Option<Rc<Declaration>> {
         let object = self.object(id);
         if object.busy.get() || object.shape.children.is_empty() {
-            return Vec::new();
+            return None;
         }
-        self.node_of(id).children.iter().filter(|c| &*c.name == name).cloned().collect()
+        self.node_of(id).children.iter().find(|c| &*c.name == name).cloned()
     }
 
     /// The product that a head names as its model.

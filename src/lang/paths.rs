@@ -12,7 +12,8 @@ use crate::syntax::ast::{Expr, Name};
 
 /// What one step of a path gives for one thing.
 enum Step {
-    Things(Vec<Entity>, bool),
+    /// Things, a group of the selection that is being made; whether they are an array.
+    Things(bool),
     Value(Value),
     Missing,
 }
@@ -26,7 +27,8 @@ impl Lang<'_> {
             Value::All if &*member.text == "management" => Value::Management,
             Value::All => {
                 let hosts: Vec<Entity> = self.objects_of("host").iter().map(|h| Entity::Object(h.id)).collect();
-                let with: Vec<Entity> = hosts.into_iter().filter(|h| !matches!(self.step(*h, &member.text, member.span), Step::Missing)).collect();
+                let has = |host: &Entity| !matches!(self.step(*host, &member.text, member.span, &mut Selection::new(false, false)), Step::Missing);
+                let with: Vec<Entity> = hosts.into_iter().filter(has).collect();
                 if with.is_empty() {
                     self.error(
                         Diagnostic::error("AIC0103", format!("no host has a `{}`", member.text))
@@ -35,7 +37,7 @@ impl Lang<'_> {
                     );
                     return Value::Poison;
                 }
-                self.select(&Selection { groups: vec![with], array: true, single: false }, member, base.span)
+                self.select(&Selection::list(with), member, base.span)
             }
             Value::List(list) => {
                 let entities: Vec<Entity> =
@@ -46,7 +48,7 @@ impl Lang<'_> {
                     );
                     return Value::Poison;
                 }
-                self.select(&Selection { groups: vec![entities], array: true, single: false }, member, base.span)
+                self.select(&Selection::list(entities), member, base.span)
             }
             Value::Kind(kind) => {
                 let wanted = if crate::schema::PRODUCTS.contains(&kind) { Type::Product(kind) } else { Type::Ref(super::intern_words(vec![kind.to_owned()])) };
@@ -103,20 +105,17 @@ impl Lang<'_> {
     }
 
     fn select(&self, selection: &Selection, member: &Name, base: Span) -> Value {
-        let (mut groups, mut values, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-        let mut array = false;
+        let (mut found, mut values, mut missing) = (Selection::new(false, false), Vec::new(), Vec::new());
         for entity in selection.flat() {
-            match self.step(entity, &member.text, member.span) {
-                Step::Things(things, is_array) => {
-                    array |= is_array;
-                    groups.push(things);
-                }
+            match self.step(entity, &member.text, member.span, &mut found) {
+                Step::Things(array) => found.array |= array,
                 Step::Value(Value::Poison) => return Value::Poison,
                 Step::Value(value) => values.push(value),
                 Step::Missing => missing.push(entity),
             }
         }
-        if groups.is_empty() && values.is_empty() {
+        let is_things = found.groups().next().is_some();
+        if !is_things && values.is_empty() {
             if let Some(entity) = missing.first() {
                 // A faulty declaration may well have had it.
                 if !matches!(entity, Entity::Object(id) if self.node_of(*id).broken) {
@@ -131,9 +130,9 @@ impl Lang<'_> {
             );
             return Value::Poison;
         }
-        if !groups.is_empty() {
-            let single = selection.single && !array;
-            return Value::Selection(Rc::new(Selection { groups, array, single }));
+        if is_things {
+            found.single = selection.single && !found.array;
+            return Value::Selection(Rc::new(found));
         }
         if let ([one], true) = (values.as_slice(), selection.single) {
             return one.clone();
@@ -141,7 +140,11 @@ impl Lang<'_> {
         if values.iter().any(Value::is_quiet) {
             return Value::Unknown;
         }
-        // A list of things is one selection.
+        if values.iter().all(|v| matches!(v, Value::Selection(_))) {
+            let flat = values.iter().filter_map(|v| if let Value::Selection(s) = v { Some(s.clone()) } else { None });
+            return Value::Selection(Rc::new(Selection::list(flat.flat_map(|s| s.flat().collect::<Vec<_>>()).collect())));
+        }
+        // Lists are one list.
         if values.iter().all(|v| matches!(v, Value::Selection(_) | Value::List(_))) {
             let mut flat = Vec::new();
             for value in &values {
@@ -155,19 +158,16 @@ impl Lang<'_> {
         Value::List(Rc::new(values))
     }
 
-    /// The elements of an inner declaration.
-    pub fn child_selection(&self, object: ObjectId, name: &str) -> Option<Selection> {
-        let children = self.children_named(object, name);
-        let child = children.first()?;
-        let group: Vec<Entity> = self.elements(child).iter().map(|id| Entity::Object(*id)).collect();
-        let array = child.block.count.is_some();
-        Some(Selection { groups: vec![group], array, single: !array })
+    /// The elements of an inner declaration, and whether it is an array.
+    pub fn child_elements(&self, object: ObjectId, name: &str) -> Option<(Rc<Vec<ObjectId>>, bool)> {
+        let child = self.child_named(object, name)?;
+        Some((self.elements(&child), child.block.count.is_some()))
     }
 
-    fn step(&self, entity: Entity, name: &str, span: Span) -> Step {
+    fn step(&self, entity: Entity, name: &str, span: Span, found: &mut Selection) -> Step {
         match entity {
-            Entity::Object(id) => self.step_object(id, name, span),
-            Entity::Device(host, device) => self.step_device(host, device, name),
+            Entity::Object(id) => self.step_object(id, name, span, found),
+            Entity::Device(host, device) => self.step_device(host, device, name, found),
             Entity::Part(id, part) => {
                 let node = self.node_of(id);
                 let Some((_, group)) = node.groups.get(part as usize) else { return Step::Missing };
@@ -188,10 +188,13 @@ impl Lang<'_> {
         }
     }
 
-    fn step_object(&self, id: ObjectId, name: &str, span: Span) -> Step {
-        if let Some(selection) = self.child_selection(id, name) {
-            let array = selection.array;
-            return Step::Things(selection.flat().collect(), array);
+    fn step_object(&self, id: ObjectId, name: &str, span: Span, found: &mut Selection) -> Step {
+        let mut things = |things: &mut dyn Iterator<Item = Entity>, array| {
+            found.push_group(things);
+            Step::Things(array)
+        };
+        if let Some((elements, array)) = self.child_elements(id, name) {
+            return things(&mut elements.iter().map(|id| Entity::Object(*id)), array);
         }
         let object = self.object(id);
         if object.shape.name == "host"
@@ -200,7 +203,7 @@ impl Lang<'_> {
         {
             let head = object.product.as_ref().map(|p| p.span);
             self.refer(span, head, || format!("```aic\n{name}{}\n```\n\nof {}", if array { format!("[{count}]") } else { String::new() }, parts.borrow().name));
-            return Step::Things((first..first + count).map(|d| Entity::Device(id, d)).collect(), array);
+            return things(&mut (first..first + count).map(|d| Entity::Device(id, d)), array);
         }
         let node = self.node_of(id);
         if let Some(part) = node
@@ -209,7 +212,7 @@ impl Lang<'_> {
             .position(|(group, n)| n.label.as_deref() == Some(name) && node.shape.group(node.model, group).is_some_and(|g| g.repeat == Repeat::Named))
         {
             self.refer(span, Some(node.groups[part].1.head), || format!("```aic\n{} {name}\n```", node.groups[part].0));
-            return Step::Things(vec![Entity::Part(id, part as u16)], false);
+            return things(&mut std::iter::once(Entity::Part(id, part as u16)), false);
         }
         let Some(field) = node.shape.field(node.model, name) else { return Step::Missing };
         if field.need != Need::Computed {
@@ -225,7 +228,7 @@ impl Lang<'_> {
             ("pool", "gpus" | "cpus" | "memory") => Step::Value(self.pool_sum(id, name)),
             ("pool", "gpu_model") => Step::Value(self.pool_gpu_model(id)),
             ("fabric", "switches" | "leaves" | "spines" | "cores" | "domains") => match self.oracle_attribute(id, None, name, span) {
-                Some(Attribute::Things(what, n)) => Step::Things((0..n).map(|i| Entity::Planned(id, what, i)).collect(), true),
+                Some(Attribute::Things(what, n)) => things(&mut (0..n).map(|i| Entity::Planned(id, what, i)), true),
                 Some(Attribute::Value(value)) => Step::Value(value),
                 None => Step::Value(if self.oracle.borrow().is_some() { Value::Unknown } else { Value::Poison }),
             },
@@ -245,10 +248,14 @@ impl Lang<'_> {
         }
     }
 
-    fn step_device(&self, host: ObjectId, device: u16, name: &str) -> Step {
+    fn step_device(&self, host: ObjectId, device: u16, name: &str, found: &mut Selection) -> Step {
         if name == "port" {
             let ports = self.port_count(host, device);
-            return if ports == 0 { Step::Missing } else { Step::Things((0..ports).map(|p| Entity::Port(host, device, p)).collect(), true) };
+            if ports == 0 {
+                return Step::Missing;
+            }
+            found.push_group((0..ports).map(|p| Entity::Port(host, device, p)));
+            return Step::Things(true);
         }
         let product = self.device(host, device, |d| d.product.clone()).flatten();
         match product {
@@ -312,12 +319,7 @@ impl Lang<'_> {
 
     fn pool_hosts(&self, id: ObjectId) -> Option<Vec<ObjectId>> {
         match self.field(&self.node_of(id), "hosts")? {
-            Value::List(list) => Some(
-                list.iter()
-                    .filter_map(|v| if let Value::Selection(s) = v { s.flat().next() } else { None })
-                    .filter_map(|e| if let Entity::Object(id) = e { Some(id) } else { None })
-                    .collect(),
-            ),
+            Value::Selection(hosts) => Some(hosts.flat().filter_map(|e| if let Entity::Object(id) = e { Some(id) } else { None }).collect()),
             _ => None,
         }
     }
@@ -417,29 +419,28 @@ impl Lang<'_> {
         }
         match (&value, &at) {
             (Value::Selection(selection), Value::Int(n)) if selection.array => {
-                let mut groups = Vec::new();
-                for group in &selection.groups {
+                let mut found = Selection::new(false, selection.groups().count() == 1);
+                for group in selection.groups() {
                     match usize::try_from(*n).ok().and_then(|n| group.get(n)) {
-                        Some(entity) => groups.push(vec![*entity]),
+                        Some(entity) => found.push_group([*entity]),
                         None => return self.beyond(*n, group.len(), base.span, index.span),
                     }
                 }
-                let single = selection.groups.len() == 1;
-                Value::Selection(Rc::new(Selection { groups, array: false, single }))
+                Value::Selection(Rc::new(found))
             }
             (Value::Selection(selection), Value::Range(a, b)) if selection.array => {
-                let mut groups = Vec::new();
-                for group in &selection.groups {
+                let mut found = Selection::new(true, false);
+                for group in selection.groups() {
                     match (usize::try_from(*a), usize::try_from(*b)) {
-                        (Ok(a), Ok(b)) if b <= group.len() => groups.push(group[a.min(b)..b].to_vec()),
+                        (Ok(a), Ok(b)) if b <= group.len() => found.push_group(group[a.min(b)..b].iter().copied()),
                         _ => return self.beyond(*b - 1, group.len(), base.span, index.span),
                     }
                 }
-                if groups.iter().all(Vec::is_empty) {
+                if found.flat().next().is_none() {
                     self.error(Diagnostic::error("AIC0105", "the path selects nothing").at(span, "an empty range").help("a path must name something"));
                     return Value::Poison;
                 }
-                Value::Selection(Rc::new(Selection { groups, array: true, single: false }))
+                Value::Selection(Rc::new(found))
             }
             (Value::Selection(_), _) => {
                 self.error(

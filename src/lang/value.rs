@@ -49,8 +49,9 @@ pub enum Planned {
 /// What a path names: things in groups, a group for each thing one step before, so that an index selects in each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
-    /// The groups.
-    pub groups: Vec<Vec<Entity>>,
+    things: Vec<Entity>,
+    /// Where each group ends among the things.
+    ends: Vec<u32>,
     /// Whether the last step named an array, which an index may select from.
     pub array: bool,
     /// Whether it is one thing, whose attributes are no lists.
@@ -58,14 +59,36 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// One thing.
-    pub fn one(entity: Entity) -> Self {
-        Self { groups: vec![vec![entity]], array: false, single: true }
+    /// No groups yet; [`Selection::push_group`] adds one.
+    pub fn new(array: bool, single: bool) -> Self {
+        Self { things: Vec::new(), ends: Vec::new(), array, single }
+    }
+
+    /// What a declaration names: an array, or one thing.
+    pub fn named(things: Vec<Entity>, array: bool) -> Self {
+        Self { ends: vec![things.len() as u32], things, array, single: !array }
+    }
+
+    /// A list of things.
+    pub fn list(things: Vec<Entity>) -> Self {
+        Self::named(things, true)
+    }
+
+    /// Adds a group.
+    pub fn push_group(&mut self, things: impl IntoIterator<Item = Entity>) {
+        self.things.extend(things);
+        self.ends.push(self.things.len() as u32);
+    }
+
+    /// The groups.
+    pub fn groups(&self) -> impl Iterator<Item = &[Entity]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.things[start as usize..*end as usize])
     }
 
     /// All things, flat, in order of declaration.
-    pub fn flat(&self) -> impl Iterator<Item = Entity> + '_ {
-        self.groups.iter().flatten().copied()
+    pub fn flat(&self) -> impl ExactSizeIterator<Item = Entity> + '_ {
+        self.things.iter().copied()
     }
 }
 
@@ -126,6 +149,16 @@ pub enum Value {
 }
 
 impl Value {
+    /// One thing.
+    pub fn one(entity: Entity) -> Self {
+        Self::named(vec![entity], false)
+    }
+
+    /// What a declaration names: an array, or one thing.
+    pub fn named(things: Vec<Entity>, array: bool) -> Self {
+        Value::Selection(Rc::new(Selection::named(things, array)))
+    }
+
     /// Whether nothing over it is judged.
     pub fn is_quiet(&self) -> bool {
         matches!(self, Value::Poison | Value::Unknown)
