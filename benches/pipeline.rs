@@ -2,13 +2,30 @@
 #![allow(clippy::disallowed_methods, reason = "writing is measured")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aic::Compilation;
 use aic::lang::Options;
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Where bundles are written. They are removed at the end: a file system is slow for seconds after a removal, and that is not what is measured.
+static SCRATCH: OnceLock<PathBuf> = OnceLock::new();
+
 fn main() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    SCRATCH.get_or_init(|| scratch.path().to_owned());
     divan::main();
+}
+
+/// A folder that does not exist yet.
+fn folder() -> PathBuf {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    SCRATCH.get().expect("set by main").join(NEXT.fetch_add(1, Ordering::Relaxed).to_string())
 }
 
 /// The sizes: a small cluster, a middle one, 100,000 GPUs.
@@ -93,9 +110,7 @@ fn render(bencher: divan::Bencher, hosts: usize) {
 fn write(bencher: divan::Bencher, hosts: usize) {
     let compilation = compile(hosts);
     let files = aic::bundle::render(aic::lower::lower(&compilation).unwrap_or_default(), &compilation);
-    bencher
-        .with_inputs(|| tempfile::tempdir().expect("a folder"))
-        .bench_local_values(|dir| aic::bundle::write(&dir.path().join("build"), &files, &compilation).map(|_| dir));
+    bencher.with_inputs(folder).bench_local_values(|dir| aic::bundle::write(&dir, &files, &compilation).map_err(|e| panic!("{e}")));
 }
 
 /// The same bytes to the same files, and nothing else: what writing is held against.
@@ -104,11 +119,10 @@ fn write_raw(bencher: divan::Bencher, hosts: usize) {
     let compilation = compile(hosts);
     let files = aic::bundle::render(aic::lower::lower(&compilation).unwrap_or_default(), &compilation);
     let files = aic::bundle::texts(files, &compilation);
-    bencher.with_inputs(|| tempfile::tempdir().expect("a folder")).bench_local_values(|dir| {
+    bencher.with_inputs(folder).bench_local_values(|dir| {
         for (path, text) in &files {
-            let path = dir.path().join(path);
+            let path = dir.join(path);
             std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).and_then(|()| std::fs::write(path, text)).expect("written");
         }
-        dir
     });
 }

@@ -41,6 +41,12 @@ struct Builder<'a, 'l> {
     products: Products,
 }
 
+/// What all elements of a declaration have in common.
+struct Shared {
+    fields: Arc<BTreeMap<String, Span>>,
+    docs: Arc<[String]>,
+}
+
 /// Reads the typed fields of one node.
 struct Reader<'a, 'l> {
     lang: &'a Lang<'l>,
@@ -222,18 +228,18 @@ impl<'l> Builder<'_, 'l> {
         objects
     }
 
-    fn at(&self, object: &Object, node: &Node, shared: &mut HashMap<Span, Arc<BTreeMap<String, Span>>>) -> At {
-        let fields = shared.entry(object.whole).or_insert_with(|| {
+    fn at(&self, object: &Object, node: &Node, shared: &mut HashMap<Span, Shared>) -> At {
+        let Shared { fields, docs } = shared.entry(object.whole).or_insert_with(|| {
             let mut fields = BTreeMap::new();
             collect_spans(node, "", &mut fields);
-            Arc::new(fields)
+            Shared { fields: Arc::new(fields), docs: object.docs.iter().cloned().collect() }
         });
         At {
             source: object.source(),
             head: object.head,
             whole: object.whole,
             fields: fields.clone(),
-            docs: object.docs.iter().cloned().collect::<Vec<_>>().into(),
+            docs: docs.clone(),
         }
     }
 
@@ -250,6 +256,8 @@ impl<'l> Builder<'_, 'l> {
             }
         };
         let mut design = Design::default();
+        design.racks.reserve_exact(objects["rack"].len());
+        design.hosts.reserve_exact(objects["host"].len());
         each("cluster", &mut |o, r, at| {
             design.cluster = self.cluster(o, &r, at);
             true

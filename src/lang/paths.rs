@@ -108,7 +108,13 @@ impl Lang<'_> {
         let (mut found, mut values, mut missing) = (Selection::new(false, false), Vec::new(), Vec::new());
         for entity in selection.flat() {
             match self.step(entity, &member.text, member.span, &mut found) {
-                Step::Things(array) => found.array |= array,
+                Step::Things(array) => {
+                    found.array |= array;
+                    if found.groups().nth(1).is_none() {
+                        // Elements of an array have as many things each.
+                        found.reserve(selection.flat().len() - 1);
+                    }
+                }
                 Step::Value(Value::Poison) => return Value::Poison,
                 Step::Value(value) => values.push(value),
                 Step::Missing => missing.push(entity),

@@ -80,6 +80,12 @@ impl Selection {
         self.ends.push(self.things.len() as u32);
     }
 
+    /// Makes room for so many groups like the first.
+    pub fn reserve(&mut self, groups: usize) {
+        self.things.reserve(self.ends.first().map_or(0, |first| *first as usize) * groups);
+        self.ends.reserve(groups);
+    }
+
     /// The groups.
     pub fn groups(&self) -> impl Iterator<Item = &[Entity]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());

@@ -57,11 +57,11 @@ pub fn measure(design: &Design, topology: &mut Topology) {
     let slack: Vec<f64> = design.fabrics.iter().map(|f| to_f64(f.slack.value) * 100.0).collect();
     let ways: Vec<Way> = topology.links.iter().map(|link| way(design, topology, &places, link, slack[link.fabric as usize])).collect();
     let known = cages(topology, &ways);
+    let mut links = std::mem::take(&mut topology.links);
     let mut chooser = Chooser { design, topology, known, offers: Vec::new() };
-    let chosen: Vec<_> = topology.links.iter().zip(&ways).map(|(link, way)| chooser.choose(link, way)).collect();
     let mut too_long = Vec::new();
-    for (i, ((medium, centimetres), way)) in chosen.into_iter().zip(&ways).enumerate() {
-        let link = &mut topology.links[i];
+    for (i, (link, way)) in links.iter_mut().zip(&ways).enumerate() {
+        let (medium, centimetres) = chooser.choose(link, way);
         (link.medium, link.centimetres) = (medium, centimetres);
         // Where nobody said where the racks stand, the length is a guess.
         if way.stated && centimetres > reach(Medium::Dac) {
@@ -73,6 +73,7 @@ pub fn measure(design: &Design, topology: &mut Topology) {
         }
     }
     topology.too_long = too_long;
+    topology.links = links;
     number(topology);
 }
 

@@ -56,6 +56,8 @@ pub fn attached(design: &Design, id: usize, switches: &[Switch]) -> Result<Attac
     let mut out = AttachedPorts::default();
     let mut of_owner = Vec::new();
     let management = if fabric.management { management_ports(design) } else { Vec::new() };
+    let switches = if fabric.management { switches } else { &[] };
+    out.ports.reserve_exact(fabric.attach.len() + management.len() + switches.len());
     // Ports come in long runs of one kind: the same port of equal systems.
     let mut known: Option<(*const NicPort, Mbps)> = None;
     for port in fabric.attach.iter().chain(&management) {

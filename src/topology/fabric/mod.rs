@@ -258,6 +258,11 @@ pub fn plan_all(design: &Design, topology: &mut Topology) {
             .into_iter()
             .flatten()
             .collect();
+        let links = |(id, sized): (&usize, &Sized)| match sized {
+            Some(Ok((attached, sizes))) => sizes.links(attached) * design.fabrics[*id].planes as usize + design.fabrics[*id].manager.len(),
+            _ => 0,
+        };
+        topology.links.reserve_exact(ids.iter().zip(&sized).map(links).sum());
         for (id, sized) in ids.into_iter().zip(sized) {
             let (switches, links) = (topology.switches.len(), topology.links.len());
             let mut plan = FabricPlan::default();

@@ -3,6 +3,8 @@
 //! The counts are those of the published reference tables: one leaf a rail and unit; the smallest number of spines that carries all uplinks and
 //! divides the uplinks of a leaf, so that they spread evenly; three tiers as pods of leaves and spines below cores.
 
+use std::collections::BTreeMap;
+
 use num_traits::ToPrimitive as _;
 
 use super::super::ports::{self, Fit, Mbps};
@@ -204,13 +206,27 @@ impl Sizer<'_> {
 
     /// Leaves that the attached ports fill.
     fn leaves_for(&self) -> i64 {
-        let all: Vec<u32> = (0..self.attached.ports.len() as u32).collect();
         let sum: Rational = self
-            .by_rate(&all)
+            .by_rate(&self.all_ports())
             .into_iter()
             .map(|(rate, n)| Rational::new(n.into(), self.leaf_fit(rate).map_or(1, |f| f.radix()).max(1).into()))
             .fold(Rational::from_integer(0), |a, b| a + b);
         sum.ceil().to_integer().to_i64().unwrap_or(1)
+    }
+
+    /// Leaves that the attached ports fill at least, by the cages that can serve them.
+    fn leaves_by_cages(&self) -> i64 {
+        let mut needed: BTreeMap<u8, Rational> = BTreeMap::new();
+        for (rate, n) in self.by_rate(&self.all_ports()) {
+            if let Some(fit) = self.leaf_fit(rate).filter(|fit| fit.radix() > 0) {
+                *needed.entry(fit.group).or_insert_with(|| Rational::from_integer(0)) += Rational::new(n.into(), fit.radix().into());
+            }
+        }
+        needed.into_values().max().map_or(1, |leaves| leaves.ceil().to_integer().to_i64().unwrap_or(1))
+    }
+
+    fn all_ports(&self) -> Vec<u32> {
+        (0..self.attached.ports.len() as u32).collect()
     }
 
     /// Two or three tiers.
@@ -389,6 +405,7 @@ impl Sizer<'_> {
         let ratio = self.fabric.oversubscription.value;
         let share = ratio / (ratio + Rational::from_integer(1));
         let low = if most > 0 { ceil_ratio(total, Rational::from_integer(most.into()) * share).max(1) } else { 1 };
+        let low = low.max(self.leaves_by_cages());
         let mut leaves = declared.unwrap_or((low + group - 1) / group * group).max(group.min(declared.unwrap_or(group))).max(1);
         loop {
             let assigned = self.spread(&owned, leaves, group);
@@ -513,6 +530,13 @@ impl Sizes {
 
     fn trunks(&self, links: i64) -> u64 {
         u64::from(self.trunk) * links.max(0) as u64
+    }
+
+    /// Links of a plane.
+    pub fn links(&self, attached: &AttachedPorts) -> usize {
+        let between = if self.pods.is_empty() { self.inter } else { self.leaves.len() as i64 * self.up };
+        let cores: i64 = if self.cores.is_some() { self.pods.iter().map(|p| p.spines * p.spine_up).sum() } else { 0 };
+        attached.ports.len() + (between + cores).max(0) as usize
     }
 
     /// Down : up at the leaf, in bandwidth; nothing where traffic between leaves has no way of its own.

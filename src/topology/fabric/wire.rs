@@ -20,8 +20,6 @@ pub fn plane(
     plane: i64,
 ) -> Result<(), Fault> {
     let fabric = &design.fabrics[id];
-    let links = attached.ports.len() + sizes.leaves.len() * sizes.up.max(0) as usize * if sizes.cores.is_some() { 2 } else { 1 };
-    topology.links.reserve(links + fabric.manager.len());
     let mut wirer = Wirer { design, fabric, id, topology, plan, plane };
     let leaf = fabric.leaf.clone().ok_or(Fault::NoModel(Tier::Leaf))?;
     let first = wirer.add_switches(Tier::Leaf, &leaf, sizes.leaves.len() as i64);
