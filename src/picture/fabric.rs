@@ -33,14 +33,19 @@ struct Row {
     y: f64,
 }
 
+/// Whether a box of a row of so many has a place of its own.
+fn is_drawn(index: usize, count: usize) -> bool {
+    count <= MOST || index < FRONT || index + 1 == count
+}
+
 impl Row {
     fn new(tier: Option<Tier>, labels: Vec<[String; 2]>, y: f64) -> Self {
         let count = labels.len();
-        let places = if count <= MOST {
-            (0..count).map(Place::One).collect()
-        } else {
-            (0..FRONT).map(Place::One).chain([Place::Fold(count - FRONT - 1), Place::One(count - 1)]).collect()
-        };
+        let folded = (0..count).filter(|i| !is_drawn(*i, count)).count();
+        let mut places: Vec<Place> = (0..count).filter(|i| is_drawn(*i, count)).map(Place::One).collect();
+        if folded > 0 {
+            places.insert(FRONT, Place::Fold(folded));
+        }
         Self { tier, labels, places, y }
     }
 
@@ -60,11 +65,48 @@ impl Row {
 struct Group {
     hosts: usize,
     /// The first of them.
-    owner: u32,
+    first: Option<u32>,
     /// Management ports of switches and PDUs.
     others: usize,
-    /// Leaf and place among the host's ports, of the first host.
-    ends: Vec<(u32, usize)>,
+    /// The leaf of each port of the first owner.
+    ends: Vec<u32>,
+}
+
+/// What has ports on leaves.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Owner {
+    Host(u32),
+    /// The management ports on a leaf.
+    Management(u32),
+}
+
+/// Owners with the same leaves are one box.
+fn groups(mut ends: Vec<(Owner, u32)>) -> Vec<Group> {
+    // Stable: the ports of a host stay in their order.
+    ends.sort_by_key(|(owner, _)| *owner);
+    let mut groups: BTreeMap<Vec<u32>, Group> = BTreeMap::new();
+    let mut leaves = Vec::new();
+    for run in ends.chunk_by(|a, b| a.0 == b.0) {
+        leaves.clear();
+        leaves.extend(run.iter().map(|(_, leaf)| *leaf));
+        leaves.sort_unstable();
+        leaves.dedup();
+        if !groups.contains_key(&leaves) {
+            groups.insert(leaves.clone(), Group::default());
+        }
+        let Some(group) = groups.get_mut(&leaves) else { continue };
+        if group.ends.is_empty() {
+            group.ends = run.iter().map(|(_, leaf)| *leaf).collect();
+        }
+        match run[0].0 {
+            Owner::Host(host) => {
+                group.first.get_or_insert(host);
+                group.hosts += 1;
+            }
+            Owner::Management(_) => group.others += run.len(),
+        }
+    }
+    groups.into_values().collect()
 }
 
 /// The picture of a fabric that is planned.
@@ -83,53 +125,32 @@ pub fn draw(c: &Compilation, id: usize) -> Option<Drawing> {
         index[i] = *n;
         *n += 1;
     }
-    // Hosts with the same leaves are one box; management boards and PDUs are one more a leaf.
-    let mut of_owner: BTreeMap<(u8, u32), Vec<(u32, usize)>> = BTreeMap::new();
-    let mut ordinal: BTreeMap<u32, usize> = BTreeMap::new();
+    let is_drawn = |switch: u32| is_drawn(index[switch as usize], counts[&switches[switch as usize].tier]);
+    // Management boards and PDUs are one more owner a leaf, after all hosts.
+    let mut ends: Vec<(Owner, u32)> = Vec::new();
     let mut trunks: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for link in &c.topology.links[plan.links.clone()] {
         match (link.a, link.b) {
-            (End::Host(port), End::Switch(leaf, _)) => {
-                let n = ordinal.entry(port.host).or_insert(0);
-                of_owner.entry((0, port.host)).or_default().push((leaf - first, *n));
-                *n += 1;
+            (End::Host(port), End::Switch(leaf, _)) => ends.push((Owner::Host(port.host), leaf - first)),
+            (End::SwitchManagement(_) | End::Pdu(..), End::Switch(leaf, _)) => ends.push((Owner::Management(leaf), leaf - first)),
+            (End::Switch(a, _), End::Switch(b, _)) if is_drawn(a - first) && is_drawn(b - first) => {
+                *trunks.entry((a - first, b - first)).or_default() += 1;
             }
-            (End::SwitchManagement(_) | End::Pdu(..), End::Switch(leaf, _)) => of_owner.entry((1, leaf)).or_default().push((leaf - first, 0)),
-            (End::Switch(a, _), End::Switch(b, _)) => *trunks.entry((a - first, b - first)).or_default() += 1,
             _ => {}
         }
     }
-    let mut groups: BTreeMap<Vec<u32>, Group> = BTreeMap::new();
-    for ((kind, owner), ends) in of_owner {
-        let mut key: Vec<u32> = ends.iter().map(|(leaf, _)| *leaf).collect();
-        key.sort_unstable();
-        key.dedup();
-        let group = groups.entry(key).or_insert(Group { owner, ..Group::default() });
-        if kind == 0 {
-            group.hosts += 1;
-        } else {
-            group.others += ends.len();
-        }
-        if group.ends.is_empty() || kind == 0 && group.hosts == 1 {
-            group.ends = ends;
-        }
-    }
-    let groups: Vec<Group> = groups.into_values().collect();
+    let groups = groups(ends);
     let host_labels = groups
         .iter()
-        .map(|Group { hosts, owner, others, .. }| {
-            let name = if *hosts == 0 {
-                String::new()
-            } else {
-                let host = &c.design.hosts[*owner as usize];
-                plan.unit(*owner as usize).map_or_else(|| host.name.clone(), |unit| format!("unit {unit}"))
-            };
+        .map(|Group { hosts, first, others, .. }| {
+            let unit = first.and_then(|host| plan.unit(host as usize));
+            let name = first.map_or(String::new(), |host| unit.map_or_else(|| c.design.hosts[host as usize].name.clone(), |unit| format!("unit {unit}")));
             let others = if *others > 0 { format!("{others} ports") } else { String::new() };
             match hosts {
                 0 => [others, "management".into()],
                 1 => [name, others],
                 // Hosts on the same leaves without a unit have no name in common.
-                n if plan.unit(*owner as usize).is_none() => [count_of(*n, "host"), others],
+                n if unit.is_none() => [count_of(*n, "host"), others],
                 n => [name, count_of(*n, "host")],
             }
         })
@@ -179,7 +200,7 @@ pub fn draw(c: &Compilation, id: usize) -> Option<Drawing> {
     }
     for (i, Group { ends, .. }) in groups.iter().enumerate() {
         let Some(x) = hosts.x(i, total) else { continue };
-        for (leaf, ordinal) in ends {
+        for (ordinal, leaf) in ends.iter().enumerate() {
             let Some(up) = place(*leaf) else { continue };
             let class = if rails { format!("r{}", ordinal % RAILS) } else { String::new() };
             out.line((x + WIDTH / 2.0, hosts.y), (up.0, up.1 + HEIGHT), &class);
