@@ -306,3 +306,49 @@ fn losses_are_what_the_graph_loses() {
     assert_eq!((analysis.disjoint_paths, analysis.single_cable), (1, 200));
     assert_eq!(analysis.losses.iter().map(|l| (l.hosts_cut, l.single_points)).collect::<Vec<_>>(), [(50, 4), (150, 1)]);
 }
+
+/// A unit's leaves stand in its racks, from the unit that is named; what is taken there is a fault at the place where it is written.
+#[test]
+fn switches_stand_where_they_are_put() {
+    let design = |placement: &str| {
+        compile(&format!(
+            r#"use std.{{dgx_h100, qm9700}}
+cluster c {{ kubernetes = "1.36", distribution = kubeadm }}
+rack train[4] {{ height = 48U, power = 60kW, host h100[4] : dgx_h100 }}
+rack core[2]  {{ height = 48U, power = 60kW }}
+fabric compute : infiniband {{
+  attach = train.h100.rail, topology : rail_optimized {{ unit = 8 }}, leaf = qm9700, spine = qm9700, racks = core
+  {placement}
+}}
+"#
+        ))
+    };
+    let stands = |c: &Compilation, name: &str| {
+        let switch = c.topology.switches.iter().find(|s| s.name == name).expect(name);
+        (c.design.racks[switch.rack.expect("a rack")].name.clone(), switch.unit.expect("a unit"))
+    };
+    let faults = |c: &Compilation| c.diagnostics.iter().filter(|d| d.code == "AIC0402").map(|d| d.message.clone()).collect::<Vec<_>>();
+    let at = |rack: &str, unit| (rack.to_owned(), unit);
+
+    let c = design("");
+    assert_eq!(
+        [stands(&c, "compute-leaf-0"), stands(&c, "compute-leaf-1"), stands(&c, "compute-leaf-2")],
+        [at("core-0", 48), at("core-1", 48), at("core-0", 47)]
+    );
+
+    let c = design("placement { leaf { racks = train, position = 40U }, spine { position = 20U } }");
+    assert_eq!(faults(&c), [""; 0]);
+    // Two units of eight leaves in four racks: unit 0 is in racks 0 and 1.
+    let leaves = [0, 3, 4, 7, 8, 15].map(|n| stands(&c, &format!("compute-leaf-{n}")));
+    assert_eq!(leaves, [at("train-0", 40), at("train-0", 37), at("train-1", 40), at("train-1", 37), at("train-2", 40), at("train-3", 37)]);
+    assert_eq!([stands(&c, "compute-spine-0"), stands(&c, "compute-spine-1")], [at("core-0", 20), at("core-1", 20)]);
+
+    // Hosts of 4 x 8U reach up to 32U.
+    let c = design("placement { leaf { racks = train, position = 32U } }");
+    assert_eq!(faults(&c)[0], "switch compute-leaf-0 does not fit at 32U of rack train-0");
+    let c = design("placement { spine { position = 49U } }");
+    assert_eq!(faults(&c), ["switch compute-spine-0 does not fit at 49U of rack core-0"]);
+    // Sixteen leaves in one rack that has room for ten below 10U: what finds no place is said, too.
+    let c = design("placement { leaf { racks = core[0], position = 10U } }");
+    assert_eq!(faults(&c), ["switch compute-leaf-10 of fabric compute finds no place in its racks"]);
+}

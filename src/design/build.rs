@@ -234,13 +234,7 @@ impl<'l> Builder<'_, 'l> {
             collect_spans(node, "", &mut fields);
             Shared { fields: Arc::new(fields), docs: object.docs.iter().cloned().collect() }
         });
-        At {
-            source: object.source(),
-            head: object.head,
-            whole: object.whole,
-            fields: fields.clone(),
-            docs: docs.clone(),
-        }
+        At { source: object.source(), head: object.head, whole: object.whole, fields: fields.clone(), docs: docs.clone() }
     }
 
     fn design(&self) -> Design {
@@ -452,7 +446,7 @@ impl<'l> Builder<'_, 'l> {
             taper: t.quantity_opt("taper"),
             groups: t.int_opt("groups"),
         });
-        let cables = r.group("cables");
+        let (cables, placement) = (r.group("cables"), r.group("placement"));
         let metres = |n| Quantity::new(Rational::from_integer(n), Dimension::Length);
         Fabric {
             name: o.hyphenated.clone(),
@@ -464,6 +458,12 @@ impl<'l> Builder<'_, 'l> {
             core: r.product("core").map(|p| self.switch(&p)),
             oversubscription: r.quantity_opt("oversubscription").unwrap_or(Quantity::new(Rational::from_integer(1), Dimension::Ratio)),
             racks: self.indices(r.entities("racks")),
+            placement: ["leaf", "spine", "core"].map(|tier| {
+                placement
+                    .as_ref()?
+                    .group(tier)
+                    .map(|p| Placement { racks: p.node.fields.contains_key("racks").then(|| self.indices(p.entities("racks"))), position: p.units("position") })
+            }),
             inter_leaf: r.int_opt("inter_leaf"),
             planes: r.int_opt("planes").unwrap_or(1).max(1),
             link_rate: r.quantity_opt("link_rate"),
@@ -1185,7 +1185,8 @@ fn derive_soundness(design: &mut Design) {
     }
     let hosts: Vec<bool> = design.hosts.iter().map(|h| h.sound).collect();
     for fabric in &mut design.fabrics {
-        fabric.sound &= fabric.attach.iter().chain(&fabric.manager).all(|p| hosts[p.host as usize]) && fabric.racks.iter().all(|r| racks[*r]);
+        let placed = fabric.placement.iter().flatten().flat_map(|p| p.racks.iter().flatten());
+        fabric.sound &= fabric.attach.iter().chain(&fabric.manager).all(|p| hosts[p.host as usize]) && fabric.racks.iter().chain(placed).all(|r| racks[*r]);
     }
     let fabrics: Vec<bool> = design.fabrics.iter().map(|f| f.sound).collect();
     for network in &mut design.networks {

@@ -215,6 +215,14 @@ pub struct RackSwitch {
     pub at: At,
 }
 
+/// `placement` of a tier.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs, reason = "documented in the schema table, one place")]
+pub struct Placement {
+    pub racks: Option<Vec<usize>>,
+    pub position: Option<i64>,
+}
+
 /// A port of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PortRef {
@@ -242,6 +250,8 @@ pub struct Fabric {
     pub core: Option<Arc<SwitchModel>>,
     pub oversubscription: Quantity,
     pub racks: Vec<usize>,
+    /// Where the leaves, spines and cores stand, if that is written.
+    pub placement: [Option<Placement>; 3],
     pub inter_leaf: Option<i64>,
     pub planes: i64,
     pub link_rate: Option<Quantity>,

@@ -137,7 +137,13 @@ impl Lang<'_> {
     fn convert_selection(&self, ty: &Type, selection: &super::Selection, span: Span) -> Value {
         let mut flat = selection.flat();
         match (flat.next(), flat.next()) {
-            (Some(entity), None) => if self.fit_entity(ty, entity, span, &mut Vec::new()) { Value::one(entity) } else { Value::Poison },
+            (Some(entity), None) => {
+                if self.fit_entity(ty, entity, span, &mut Vec::new()) {
+                    Value::one(entity)
+                } else {
+                    Value::Poison
+                }
+            }
             _ => {
                 let count = selection.flat().count();
                 self.error(

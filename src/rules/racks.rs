@@ -1,6 +1,6 @@
 //! Racks: power, space, missing figures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Context;
 use crate::base::{Diagnostic, Dimension, Quantity, Rational, Report};
@@ -37,6 +37,8 @@ pub fn power(cx: &Context, report: &mut Report) {
 
 /// AIC0402.
 pub fn space(cx: &Context, report: &mut Report) {
+    // A place that is written for an array is said once.
+    let mut said = BTreeSet::new();
     for fault in &cx.topology.rack_faults {
         match fault {
             RackFault::Full(rack, used, height) => {
@@ -62,11 +64,23 @@ pub fn space(cx: &Context, report: &mut Report) {
                     .help("leave out `position` to pack from below"),
                 );
             }
-            RackFault::NoPlace(fabric, switch) => {
+            RackFault::Taken(.., written) if !said.insert(*written) => {}
+            RackFault::Taken(rack, unit, what, written) => {
+                let hosts = cx.design.hosts.iter().zip(&cx.topology.host_units).filter(|(h, _)| h.rack == Some(*rack));
+                let highest = hosts.filter_map(|(h, unit)| Some((*unit)? + h.height.unwrap_or(1) - 1)).max().unwrap_or(0);
+                let rack = &cx.design.racks[*rack];
+                report.push(
+                    Diagnostic::error("AIC0402", format!("{what} does not fit at {unit}U of rack {}", rack.name))
+                        .at(*written, "its place")
+                        .at(rack.at.head, if highest > 0 { format!("{}U, hosts up to {highest}U", rack.height) } else { format!("{}U", rack.height) })
+                        .help("another unit, or no `position`: hosts then stand from below, switches from the top"),
+                );
+            }
+            RackFault::NoPlace(fabric, switch, written) => {
                 let fabric = &cx.design.fabrics[*fabric];
                 report.push(
                     Diagnostic::error("AIC0402", format!("switch {switch} of fabric {} finds no place in its racks", fabric.name))
-                        .at(fabric.at.field("racks"), "racks that take its switches")
+                        .at(*written, "racks that take its switches")
                         .help("name more racks, or higher ones"),
                 );
             }

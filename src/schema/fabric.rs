@@ -81,7 +81,7 @@ pub const FABRIC: Shape = Shape {
         computed("surviving_bisection", RATE, "Bisection without the switch that matters most."),
         computed("surviving_injection", RATE, "Bandwidth of the ports that are left without the switch that matters most."),
     ],
-    groups: &[once(&TOPOLOGY), once(&MANAGER), once(&UPLINK), once(&CABLES)],
+    groups: &[once(&TOPOLOGY), once(&PLACEMENT), once(&MANAGER), once(&UPLINK), once(&CABLES)],
     children: &[],
 };
 
@@ -136,6 +136,24 @@ const TOPOLOGY: Shape = Shape {
     groups: &[],
     children: &[],
 };
+
+const PLACEMENT: Shape = Shape {
+    name: "placement",
+    doc: "Where the switches of a tier stand; without it round robin over `racks`, from the top.",
+    models: Models::None,
+    fields: &[],
+    groups: &[once(&LEAF_PLACE), once(&SPINE_PLACE), once(&CORE_PLACE)],
+    children: &[],
+};
+
+const PLACE_FIELDS: &[Field] = &[
+    derived("racks", RACKS, "the fabric's", "Racks that take them, in order: the switches of a unit stand together."),
+    optional("position", UNITS, "Unit of the first in a rack; the others stand below it."),
+];
+
+const LEAF_PLACE: Shape = group("leaf", "The leaves.", PLACE_FIELDS);
+const SPINE_PLACE: Shape = group("spine", "The spines.", PLACE_FIELDS);
+const CORE_PLACE: Shape = group("core", "The cores.", PLACE_FIELDS);
 
 const MANAGER: Shape = group("manager", "The fabric manager.", &[required("attach", PORTS, "Its ports, on spare leaf ports.")]);
 

@@ -1,13 +1,13 @@
-//! What stands where: hosts from below, switches from the top, tier by tier and round robin over a fabric's racks; and what a rack then draws,
+//! What stands where: hosts from below, switches from the top, tier by tier and round robin over a fabric's racks, or as `placement` says; and what a rack then draws,
 //! heats and weighs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use num_traits::Zero as _;
 
-use super::{Switch, Topology};
+use super::{Switch, Tier, Topology};
 use crate::base::quantity::to_f64;
-use crate::base::{Quantity, Rational};
+use crate::base::{Quantity, Rational, Span};
 use crate::design::{Design, Supply};
 
 /// Something that does not fit.
@@ -17,8 +17,10 @@ pub enum RackFault {
     Full(usize, i64, i64),
     /// Two things at one place: rack, host, the other host.
     Overlap(usize, usize, usize),
-    /// A switch finds no place in the racks of its fabric.
-    NoPlace(usize, String),
+    /// A switch finds no place in its racks: fabric, switch, and where the racks are written.
+    NoPlace(usize, String, Span),
+    /// What was put at a unit does not fit there: rack, unit, what it is, and where that is written.
+    Taken(usize, i64, String, Span),
 }
 
 /// Places everything.
@@ -35,7 +37,12 @@ pub fn place(design: &Design, topology: &mut Topology) {
                 Some(position) => Some(position - 1),
                 None => lowest(&free[rack], height),
             };
-            let Some(position) = position.filter(|p| *p >= 0 && p + height <= free[rack].len() as i64) else { continue };
+            let Some(position) = position.filter(|p| *p >= 0 && p + height <= free[rack].len() as i64) else {
+                if let Some(position) = host.position.filter(|_| host.sound) {
+                    topology.rack_faults.push(RackFault::Taken(rack, position, format!("host {}", host.name), host.at.field("position")));
+                }
+                continue;
+            };
             if let Some(other) = (position..position + height).find_map(|u| free[rack][u as usize]) {
                 topology.rack_faults.push(RackFault::Overlap(rack, id, other));
                 continue;
@@ -49,6 +56,9 @@ pub fn place(design: &Design, topology: &mut Topology) {
         let Some(rack) = switch.rack else { continue };
         used[rack] += height;
         let fixed = switch.position.map(|p| p - 1).filter(|p| *p >= 0 && p + height <= free[rack].len() as i64 && fits(&free[rack], *p, height));
+        if let Some(position) = switch.position.filter(|_| fixed.is_none()) {
+            topology.rack_faults.push(RackFault::Taken(rack, position, format!("switch {}", switch.name), switch.at.field("position")));
+        }
         if let Some(position) = fixed.or_else(|| lowest(&free[rack], height)) {
             (position..position + height).for_each(|u| free[rack][u as usize] = Some(usize::MAX));
         }
@@ -63,8 +73,10 @@ pub fn place(design: &Design, topology: &mut Topology) {
 
 fn place_switches(design: &Design, topology: &mut Topology, free: &mut [Vec<Option<usize>>]) {
     // The round goes on across fabrics that share their racks, so that no rack gets all the first ones.
-    let mut turn: HashMap<Vec<usize>, usize> = HashMap::new();
-    let mut missing: Vec<(usize, String)> = Vec::new();
+    let mut turn: HashMap<&[usize], usize> = HashMap::new();
+    let mut nth: HashMap<(usize, Tier), usize> = HashMap::new();
+    let mut started: HashSet<(usize, Tier, usize)> = HashSet::new();
+    let mut misplaced: HashSet<(usize, Tier)> = HashSet::new();
     let order: Vec<usize> = {
         let mut order: Vec<usize> = (0..topology.switches.len()).collect();
         let rank = |s: &Switch| (s.fabric, s.tier, s.plane);
@@ -73,32 +85,45 @@ fn place_switches(design: &Design, topology: &mut Topology, free: &mut [Vec<Opti
     };
     for id in order {
         let (fabric, height) = (topology.switches[id].fabric, topology.switches[id].model.height.unwrap_or(1).max(1));
-        let racks = &design.fabrics[fabric].racks;
+        let tier = topology.switches[id].tier;
+        let planned = &design.fabrics[fabric];
+        let placement = planned.placement[tier as usize].as_ref();
+        let top = placement.and_then(|p| p.position);
+        let racks = placement.and_then(|p| p.racks.as_ref()).unwrap_or(&planned.racks);
         if racks.is_empty() {
             continue;
         }
-        let turn = turn.entry(racks.clone()).or_default();
-        let found = (0..racks.len()).find_map(|step| {
-            let rack = racks[(*turn + step) % racks.len()];
-            highest(&free[rack], height).map(|position| (step, rack, position))
+        let nth = *nth.entry((fabric, tier)).and_modify(|n| *n += 1).or_insert(0);
+        let in_order = placement.is_some_and(|p| p.racks.is_some());
+        let turn = turn.entry(racks).or_default();
+        let start = if in_order { nth * racks.len() / topology.fabrics[fabric].count(tier).max(1) as usize } else { *turn };
+        let found = (0..if in_order { 1 } else { racks.len() }).find_map(|step| {
+            let rack = racks[(start + step) % racks.len()];
+            let below = top.map_or(free[rack].len() as i64, |top| top - 1 + height).clamp(0, free[rack].len() as i64);
+            highest(&free[rack][..below as usize], height).map(|position| (step, rack, position))
         });
-        match found {
-            Some((step, rack, position)) => {
-                *turn += step + 1;
-                (position..position + height).for_each(|u| free[rack][u as usize] = Some(usize::MAX));
-                let switch = &mut topology.switches[id];
-                switch.rack = Some(rack);
-                switch.unit = Some(position + 1);
+        // The first of a tier in a rack stands where it was put.
+        let rack = found.map_or(racks[start % racks.len()], |(_, rack, _)| rack);
+        let off = top.filter(|top| started.insert((fabric, tier, rack)) && found.is_none_or(|(.., position)| position + 1 != *top));
+        if let Some(top) = off {
+            misplaced.insert((fabric, tier));
+            let written = planned.at.field(&format!("placement.{}.position", tier.word()));
+            topology.rack_faults.push(RackFault::Taken(rack, top, format!("switch {}", topology.switches[id].name), written));
+        }
+        let Some((step, rack, position)) = found else {
+            // Of a tier whose place is wrong, that is enough to say.
+            if misplaced.insert((fabric, tier)) && off.is_none() {
+                let own = planned.at.set(&format!("placement.{}.racks", tier.word()));
+                let written = own.unwrap_or_else(|| planned.at.field("racks"));
+                topology.rack_faults.push(RackFault::NoPlace(fabric, topology.switches[id].name.clone(), written));
             }
-            None => missing.push((fabric, topology.switches[id].name.clone())),
-        }
-    }
-    let mut told: Vec<usize> = Vec::new();
-    for (fabric, name) in missing {
-        if !told.contains(&fabric) {
-            told.push(fabric);
-            topology.rack_faults.push(RackFault::NoPlace(fabric, name));
-        }
+            continue;
+        };
+        *turn += step + 1;
+        (position..position + height).for_each(|u| free[rack][u as usize] = Some(usize::MAX));
+        let switch = &mut topology.switches[id];
+        switch.rack = Some(rack);
+        switch.unit = Some(position + 1);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::base::{Rational, parallel};
 use crate::design::{Design, Fabric, PortRef, SwitchModel};
 
 /// A tier of switches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Hosts are attached here.
     Leaf,
