@@ -31,20 +31,28 @@ fn files(dir: &Path, out: &mut Vec<PathBuf>) {
 /// A group and version, a kind.
 type Kind = (String, String);
 
-/// The objects of all example bundles by kind, each with its file. `install/` holds Helm values, which belong to no API.
+/// The objects of all example bundles, and of a design with what no example has, by kind, each with its file. `install/` holds Helm values,
+/// which belong to no API.
 fn objects() -> BTreeMap<Kind, Vec<(String, Value)>> {
-    let mut out: BTreeMap<Kind, Vec<(String, Value)>> = BTreeMap::new();
+    let mut texts: Vec<(String, String)> = Vec::new();
     for example in ["atlas", "starter", "inference"] {
         let mut paths = Vec::new();
         for folder in ["kubernetes", "hosts", "control-plane"] {
             files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example).join("build").join(folder), &mut paths);
         }
-        for path in paths {
-            let documents: Vec<Value> = serde_saphyr::from_multiple(&std::fs::read_to_string(&path).unwrap()).unwrap();
-            for document in documents.into_iter().filter(|d| d["kind"].is_string()) {
-                let key = (document["apiVersion"].as_str().unwrap_or("").to_owned(), document["kind"].as_str().unwrap_or("").to_owned());
-                out.entry(key).or_default().push((path.display().to_string(), document));
-            }
+        texts.extend(paths.into_iter().map(|path| (path.display().to_string(), std::fs::read_to_string(&path).unwrap())));
+    }
+    let planes = BTreeMap::from([("cluster.aic".to_owned(), include_str!("data/planes.aic").to_owned())]);
+    let c = aic::compile(&planes, "cluster.aic", aic::lang::Options::default());
+    let bundle = aic::bundle::texts(aic::bundle::render(aic::lower::lower(&c).unwrap(), &c), &c);
+    texts.extend(bundle.into_iter().filter(|(path, _)| path.starts_with("kubernetes/") && path.ends_with(".yaml")));
+
+    let mut out: BTreeMap<Kind, Vec<(String, Value)>> = BTreeMap::new();
+    for (path, text) in texts {
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
+        for document in documents.into_iter().filter(|d| d["kind"].is_string()) {
+            let key = (document["apiVersion"].as_str().unwrap_or("").to_owned(), document["kind"].as_str().unwrap_or("").to_owned());
+            out.entry(key).or_default().push((path.clone(), document));
         }
     }
     assert!(out.len() > 30, "the examples have {} kinds", out.len());

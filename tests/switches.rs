@@ -122,3 +122,50 @@ fn hosts_are_neighbours_of_their_leaves() {
     }
     assert_eq!(hosts, 64);
 }
+
+/// Eight rails on two routed planes: what pods of a host get is the other half of the pair that its leaf has on that port.
+#[test]
+fn pods_are_neighbours_of_their_leaves_on_every_plane() {
+    let design = |functions: usize| {
+        let text = include_str!("data/planes.aic").replace("vfs = 1", &format!("vfs = {functions}"));
+        aic::compile(&BTreeMap::from([("cluster.aic".to_owned(), text)]), "cluster.aic", Options::default())
+    };
+    let c = design(1);
+    assert!(!c.has_errors(), "{:?}", c.diagnostics.iter().map(|d| &d.message).collect::<Vec<_>>());
+    let files = aic::bundle::texts(aic::bundle::render(aic::lower::lower(&c).unwrap(), &c), &c);
+
+    // The leaf's own address by what stands at the other end of its port.
+    let mut leaf_has: BTreeMap<String, String> = BTreeMap::new();
+    for text in files.iter().filter(|(path, _)| path.starts_with("network/switches/compute-leaf")).map(|(_, text)| text) {
+        let value: Value = serde_saphyr::from_str(text).unwrap();
+        for interface in value[0]["set"]["interface"].as_object().unwrap().values() {
+            if let (Some(peer), Some(addresses)) = (interface["description"].as_str(), interface["ip"]["address"].as_object()) {
+                leaf_has.insert(peer.to_owned(), addresses.keys().next().unwrap().clone());
+            }
+        }
+    }
+    let pools: Vec<Value> = serde_saphyr::from_multiple(&files["kubernetes/network/ippools.yaml"]).unwrap();
+    assert_eq!(pools.len(), 16);
+    let mut given = 0;
+    for pool in &pools {
+        let name = pool["metadata"]["name"].as_str().unwrap();
+        for allocation in pool["spec"]["staticAllocations"].as_array().unwrap() {
+            let (host, gateway) = (allocation["nodeName"].as_str().unwrap(), allocation["gateway"].as_str().unwrap());
+            assert_eq!(leaf_has.get(&format!("{host} {name}")), Some(&format!("{gateway}/31")), "{host} {name}");
+            assert_eq!(allocation["prefix"], format!("{gateway}/31"));
+            given += 1;
+        }
+    }
+    assert_eq!(given, 8 * 16);
+    // A plane reaches all its rails and no other plane's.
+    assert_eq!(pools[0]["spec"]["routes"], serde_json::json!([{ "dst": "172.16.0.0/21" }, { "dst": "172.16.0.0/18" }]));
+    assert_eq!(pools[1]["spec"]["routes"], serde_json::json!([{ "dst": "172.16.64.0/21" }, { "dst": "172.16.64.0/18" }]));
+    // The port is up and has no address of its own; the pod asks for a port of each rail on each plane, attached in that order.
+    assert!(files["hosts/training/netplan.yaml"].contains("    rail0p1:\n      dhcp4: false\n      dhcp6: false\n      mtu: 9216\n    rail1p0:"));
+    let job = files.iter().find(|(path, _)| path.starts_with("kubernetes/workloads/") && path.contains("job")).expect("the job").1;
+    assert!(job.contains("default/rail0p0, default/rail0p1, default/rail1p0"), "{job}");
+    assert!((0..8).all(|rail| (0..2).all(|plane| job.contains(&format!("nvidia.com/rail{rail}p{plane}: \"1\"")))), "{job}");
+
+    let messages: Vec<String> = design(2).diagnostics.iter().filter(|d| d.code == "AIC0603").map(|d| d.message.clone()).collect();
+    assert_eq!(messages, ["pool training has 2 virtual functions a port, network a-0 has one address for them"]);
+}

@@ -115,15 +115,6 @@ fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
                 ));
             }
         }
-        if let Some(rdma) = &pool.rdma
-            && rdma.fabrics.iter().any(|f| design.fabrics[*f].planes > 1)
-        {
-            out.push(fault(
-                at.field("rdma.fabric"),
-                "pods on a fabric of several planes",
-                "a fabric of one plane; `aic check`, `--emit plan`, export and graph work for it",
-            ));
-        }
         if let Some(rdma) = pool.rdma.as_ref().filter(|r| r.mode != "sriov") {
             out.push(fault(at.field("rdma"), &format!("rdma : {}", rdma.mode), "rdma : sriov"));
         }

@@ -1,7 +1,7 @@
 //! Pod shapes of workloads.
 
 use super::gpu_resource;
-use super::resources::{Resources, hugepage_resource, mig_resource, rail_resource, rails};
+use super::resources::{Resources, hugepage_resource, mig_resource, rail_ports, rails};
 use crate::base::Quantity;
 use crate::design::{Design, Pool, Workload};
 
@@ -92,11 +92,10 @@ fn requests(design: &Design, pool: &Pool, workload: &Workload, gpus: i64, cpu: i
     if workload.rdma
         && let (Some(rdma), Some(host)) = (&pool.rdma, pool.hosts.first())
     {
-        let ports = rails(design, pool, *host).len();
         if rdma.mode == "efa" {
-            out.insert("vpc.amazonaws.com/efa".into(), ports as i128);
+            out.insert("vpc.amazonaws.com/efa".into(), rails(design, pool, *host).len() as i128);
         } else {
-            out.extend((0..ports).map(|rail| (rail_resource(&rdma.mode, rail), 1)));
+            out.extend(rail_ports(design, pool, *host).iter().map(|port| (port.resource(&rdma.mode), 1)));
         }
     }
     out

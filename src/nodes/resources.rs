@@ -132,23 +132,61 @@ pub fn rails(design: &Design, pool: &Pool, host: usize) -> Vec<(usize, crate::de
     rdma.fabrics.iter().flat_map(|f| design.fabrics[*f].attach.iter().filter(move |p| p.host as usize == host).map(move |p| (*f, *p))).collect()
 }
 
-/// The name of a rail's resource.
-pub fn rail_resource(mode: &str, rail: usize) -> String {
-    if mode == "shared" { format!("rdma/rail{rail}") } else { format!("nvidia.com/rail{rail}") }
+/// What pods get of a rail: its port, or on a fabric of several planes its part on each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RailPort {
+    /// The rail, counted over all fabrics of the pool.
+    pub rail: usize,
+    /// The fabric.
+    pub fabric: usize,
+    /// The port.
+    pub port: crate::design::PortRef,
+    /// The plane, where the fabric has several.
+    pub plane: Option<u8>,
+}
+
+impl RailPort {
+    /// `rail0`, on a plane `rail0p1`: the name of its resource.
+    pub fn name(&self) -> String {
+        match self.plane {
+            Some(plane) => format!("rail{}p{plane}", self.rail),
+            None => format!("rail{}", self.rail),
+        }
+    }
+
+    /// The extended resource by which pods ask for it.
+    pub fn resource(&self, mode: &str) -> String {
+        format!("{}/{}", if mode == "shared" { "rdma" } else { "nvidia.com" }, self.name())
+    }
+
+    /// The network that numbers it.
+    pub fn network(&self, design: &Design) -> Option<usize> {
+        let plane = self.plane.map(i64::from);
+        design.networks.iter().position(|n| n.fabric == self.fabric && n.rail == Some(self.rail as i64) && (plane.is_none() || n.plane == plane))
+    }
+}
+
+/// What the pods of a host get, rail by rail and plane by plane.
+pub fn rail_ports(design: &Design, pool: &Pool, host: usize) -> Vec<RailPort> {
+    let planes = |fabric: usize| design.fabrics[fabric].planes.clamp(1, 255) as u8;
+    let all = rails(design, pool, host).into_iter().enumerate();
+    all.flat_map(|(rail, (fabric, port))| {
+        (0..planes(fabric)).map(move |plane| RailPort { rail, fabric, port, plane: (planes(fabric) > 1).then_some(plane) }).collect::<Vec<_>>()
+    })
+    .collect()
 }
 
 fn rdma(design: &Design, pool: &Pool, host: usize) -> Resources {
     let Some(rdma) = &pool.rdma else { return Resources::new() };
-    let rails = rails(design, pool, host);
     if rdma.mode == "efa" {
-        return Resources::from([("vpc.amazonaws.com/efa".to_owned(), rails.len() as i128)]);
+        return Resources::from([("vpc.amazonaws.com/efa".to_owned(), rails(design, pool, host).len() as i128)]);
     }
     let each = match rdma.mode.as_str() {
         "sriov" => i128::from(rdma.vfs),
         "shared" => i128::from(rdma.per_host),
         _ => 1,
     };
-    (0..rails.len()).map(|rail| (rail_resource(&rdma.mode, rail), each)).collect()
+    rail_ports(design, pool, host).iter().map(|port| (port.resource(&rdma.mode), each)).collect()
 }
 
 /// Bytes a second of one rail port.

@@ -83,6 +83,18 @@ pub fn network_size(cx: &Context, report: &mut Report) {
                 .help(format!("a /{} or wider", n.cidr.max_prefix_len().saturating_sub(bits))),
         );
     }
+    // A /31 joins one port with its leaf: the other address is the one pod's.
+    for (_, pool) in cx.pools() {
+        let Some(rdma) = pool.rdma.as_ref().filter(|r| r.mode == "sriov" && r.vfs > 1) else { continue };
+        let pair = cx.networks().find(|(_, n)| n.rail.is_some() && n.host_prefix == Some(31) && rdma.fabrics.contains(&n.fabric));
+        let Some((_, n)) = pair else { continue };
+        report.push(
+            Diagnostic::error("AIC0603", format!("pool {} has {} virtual functions a port, network {} has one address for them", pool.name, rdma.vfs, n.name))
+                .at(pool.at.field("rdma.vfs"), format!("{} pods on a port", rdma.vfs))
+                .at(n.at.field("host_prefix"), "two addresses: the leaf's and one more")
+                .help("vfs = 1: one pod a host and rail"),
+        );
+    }
     // Pods that attach to a rail take addresses too: a block a host.
     for (_, n) in cx.networks().filter(|(_, n)| n.rail.is_some() && n.host_prefix.is_none()) {
         let fabric = &cx.design.fabrics[n.fabric];

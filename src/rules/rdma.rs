@@ -78,17 +78,19 @@ pub fn unnumbered(cx: &Context, report: &mut Report) {
         if !matches!(rdma.mode.as_str(), "sriov" | "host_device") {
             continue;
         }
-        for (rail, (fabric_id, _)) in crate::nodes::resources::rails(cx.design, pool, *host).into_iter().enumerate() {
-            let fabric = &cx.design.fabrics[fabric_id];
-            if cx.design.networks.iter().any(|n| n.fabric == fabric_id && n.rail == Some(rail as i64)) {
+        for port in crate::nodes::resources::rail_ports(cx.design, pool, *host) {
+            let (rail, fabric) = (port.rail, &cx.design.fabrics[port.fabric]);
+            if port.network(cx.design).is_some() {
                 continue;
             }
+            let plane = port.plane.map_or(String::new(), |plane| format!(" on plane {plane}"));
+            let own = port.plane.map_or(String::new(), |plane| format!(", plane = {plane}"));
             report.push(
-                Diagnostic::error("AIC0903", format!("no network numbers rail {rail} of pool {} on fabric {}", pool.name, fabric.name))
+                Diagnostic::error("AIC0903", format!("no network numbers rail {rail}{plane} of pool {} on fabric {}", pool.name, fabric.name))
                     .at(pool.at.field("rdma.fabric"), "its pods get a port of each rail")
                     .at(fabric.at.head, "this fabric")
                     .why("a pod attaches to a network a rail; one that is not there keeps it in ContainerCreating")
-                    .help(format!("network rail[…] {{ fabric = {}, rail = index, cidr = … }} up to rail {rail}", fabric.name)),
+                    .help(format!("network rail[…] {{ fabric = {}{own}, rail = index, cidr = … }} up to rail {rail}", fabric.name)),
             );
             break;
         }

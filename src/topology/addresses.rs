@@ -19,6 +19,8 @@ pub struct Address {
     pub address: IpAddr,
     /// Prefix length of the interface.
     pub prefix: u8,
+    /// Whether it is the one of the pods there: the port itself has none.
+    pub of_pods: bool,
 }
 
 /// What has an address.
@@ -36,11 +38,12 @@ pub enum Owner {
 pub fn assign(design: &Design, topology: &mut Topology) {
     let mut out = Vec::new();
     let mut faults = Vec::new();
+    let pools = design.pools_of_hosts();
     // The virtual address of the API servers is nobody's own.
     let endpoint: Option<IpAddr> = design.control_plane.as_ref().and_then(|c| c.endpoint.as_ref()?.parse().ok());
     for (id, network) in design.networks.iter().enumerate().filter(|(_, n)| n.sound) {
         let owners = match network.rail {
-            Some(rail) => rail_owners(design, network, rail),
+            Some(rail) => rail_owners(design, network, rail, &pools),
             None => host_owners(design, topology, network),
         };
         let mut numbers = free_addresses(network).filter(|ip| Some(*ip) != endpoint);
@@ -54,7 +57,8 @@ pub fn assign(design: &Design, topology: &mut Topology) {
                 break;
             };
             let prefix = network.host_prefix.map_or(network.cidr.prefix_len(), |p| p.clamp(0, 128) as u8);
-            out.push(Address { owner, interface, network: id, address, prefix });
+            let of_pods = matches!(owner, Owner::Host(host) if pods_own(design, network.fabric, pools[host]));
+            out.push(Address { owner, interface, network: id, address, prefix, of_pods });
         }
     }
     topology.addresses = out;
@@ -120,10 +124,15 @@ fn host_owners(design: &Design, topology: &Topology, network: &Network) -> Vec<(
     out
 }
 
-/// NICs on a rail's network. Where pods own virtual functions of InfiniBand ports, the port itself has no address.
-fn rail_owners(design: &Design, network: &Network, rail: i64) -> Vec<(Owner, String)> {
+/// Whether the pods of a pool own the functions of its hosts' ports on a fabric.
+fn pods_own(design: &Design, fabric: usize, pool: Option<usize>) -> bool {
+    let rdma = pool.and_then(|p| design.pools[p].rdma.as_ref()).filter(|r| r.fabrics.contains(&fabric));
+    rdma.is_some_and(|r| matches!(r.mode.as_str(), "sriov" | "host_device"))
+}
+
+/// NICs on a rail's network. Where pods own the functions of a port, it has no address itself, and that of a /31 is the pod's.
+fn rail_owners(design: &Design, network: &Network, rail: i64, pools: &[Option<usize>]) -> Vec<(Owner, String)> {
     let fabric = &design.fabrics[network.fabric];
-    let pools = design.pools_of_hosts();
     let mut ordinals: HashMap<u32, i64> = HashMap::new();
     let first_rail = first_rail(design, network);
     let mut out = Vec::new();
@@ -134,8 +143,7 @@ fn rail_owners(design: &Design, network: &Network, rail: i64) -> Vec<(Owner, Str
         if own != rail {
             continue;
         }
-        let sriov = pools[port.host as usize].and_then(|p| design.pools[p].rdma.as_ref()).is_some_and(|r| matches!(r.mode.as_str(), "sriov" | "host_device"));
-        if fabric.kind == "infiniband" && sriov {
+        if network.host_prefix != Some(31) && pods_own(design, network.fabric, pools[port.host as usize]) {
             continue;
         }
         let name = port_interface(design, fabric, *port, network.plane.unwrap_or(0) as u8);

@@ -114,7 +114,8 @@ fn modprobe(pool: &Pool) -> String {
 }
 
 fn table(c: &Compilation, pool: &Pool) -> String {
-    let networks: Vec<usize> = (0..c.design.networks.len()).filter(|n| pool.hosts.iter().any(|h| c.topology.address_on(*h, *n).is_some())).collect();
+    let networks: Vec<usize> =
+        (0..c.design.networks.len()).filter(|n| pool.hosts.iter().any(|h| c.topology.address_on(*h, *n).is_some_and(|a| !a.of_pods))).collect();
     let mut out = format!("hostname,system,rack,bottom_u{}\n", networks.iter().map(|n| format!(",{}", c.design.networks[*n].name)).collect::<String>());
     for host in &pool.hosts {
         let h = &c.design.hosts[*host];

@@ -35,6 +35,11 @@ fn network_of_host(c: &Compilation, host: usize) -> Network {
         }
         let ports: Vec<String> = c.topology.ports_of_host(network.fabric, host).iter().map(|p| interface(d, *p)).collect();
         let base = address.interface.split('.').next().unwrap_or("").to_owned();
+        if address.of_pods {
+            // Up, so that its functions are; the address is the pod's.
+            ethernets.entry(base).or_insert_with(|| quiet(fabric.mtu));
+            continue;
+        }
         let node = Some(address.network) == d.node_network();
         // The only default route is on the hosts' own network.
         let settings = Link {

@@ -6,6 +6,7 @@ use super::super::{Artifacts, network::host_port};
 use crate::Compilation;
 use crate::design::{DeviceKind, Pool};
 use crate::nodes::resources::rails;
+use crate::topology::addresses::port_interface;
 use crate::versions;
 
 /// Which file becomes what on a host, and what the ports of each system are called.
@@ -53,10 +54,16 @@ fn port_table(c: &Compilation, pool: &Pool, host: usize) -> String {
     let graph = c.topology.graph(system);
     let mut out =
         format!("\n## Rails of {}\n\n| rail | nearest GPU | path | NUMA | RDMA | Linux | PCI | chassis |\n|---|---|---|---|---|---|---|---|\n", system.name);
-    for (rail, (_, port)) in rails(&c.design, pool, host).into_iter().enumerate() {
+    let mut unnamed = false;
+    for (rail, (fabric, port)) in rails(&c.design, pool, host).into_iter().enumerate() {
         let DeviceKind::Nic(nic) = &system.devices[port.device as usize].kind else { continue };
         let nearest = graph.and_then(|g| system.gpus().map(|(gpu, _)| (g.path(gpu, port.device), gpu)).min());
         let named = |list: &[String]| list.get(port.port as usize).map_or("–".to_owned(), |name| format!("`{name}`"));
+        let planes = c.design.fabrics[fabric].planes.clamp(1, 255) as u8;
+        let given = planes > 1 || nic.interfaces.get(port.port as usize).is_none();
+        unnamed |= given;
+        let names: Vec<String> = (0..planes).map(|plane| format!("`{}`", port_interface(&c.design, &c.design.fabrics[fabric], port, plane))).collect();
+        let linux = names.join(", ") + if given { " *" } else { "" };
         let _ = writeln!(
             out,
             "| {rail} | {} | {} | {} | {} | {} | {} | {} |",
@@ -64,10 +71,13 @@ fn port_table(c: &Compilation, pool: &Pool, host: usize) -> String {
             nearest.map_or("–".to_owned(), |(path, _)| path.text()),
             graph.and_then(|g| g.numa(port.device)).map_or("–".to_owned(), |n| n.to_string()),
             named(&nic.devices),
-            named(&nic.interfaces),
+            linux,
             named(&nic.address),
             host_port(c, port),
         );
+    }
+    if unnamed {
+        out += "\n\\* The kernel's own name is not known: give these (a systemd `.link` file for each, by PCI path), since netplan.yaml, roce.sh and the SR-IOV policies use them.\n";
     }
     out
 }

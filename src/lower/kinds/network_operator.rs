@@ -14,6 +14,7 @@ custom_resources! {
 custom_resources! {
     "nv-ipam.nvidia.com" / "v1alpha1" {
         NamespaceResourceScope IPPool { spec: IPPoolSpec }
+        NamespaceResourceScope CIDRPool { spec: CIDRPoolSpec }
     }
 }
 
@@ -42,6 +43,16 @@ parts! {
     SecondaryNetwork { cni_plugins: Image, multus: Image }
     Image { repository: &'static str, image: &'static str, version: &'static str, image_pull_secrets: Vec<String> }
     IPPoolSpec { subnet: String, per_node_block_size: i64, exclusions: Option<Vec<Exclusion>>, node_selector: NodeSelector }
+    CIDRPoolSpec {
+        cidr: String,
+        per_node_network_prefix: i64,
+        gateway_index: i64,
+        routes: Vec<PoolRoute>,
+        static_allocations: Option<Vec<StaticAllocation>>,
+        node_selector: NodeSelector,
+    }
+    PoolRoute { dst: String }
+    StaticAllocation { node_name: String, prefix: String, gateway: String }
     Exclusion {
         #[serde(rename = "startIP")]
         start: String,

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use ipnet::IpNet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::super::kinds::network_operator::{
-    Exclusion, IPPool, IPPoolSpec, Image, NicClusterPolicy, NicClusterPolicySpec, NicSelector, NvIpam, SecondaryNetwork, SriovIBNetwork, SriovNetwork,
-    SriovNetworkNodePolicy, SriovNetworkNodePolicySpec, SriovNetworkPoolConfig, SriovNetworkPoolConfigSpec, SriovNetworkSpec,
+    CIDRPool, CIDRPoolSpec, Exclusion, IPPool, IPPoolSpec, Image, NicClusterPolicy, NicClusterPolicySpec, NicSelector, NvIpam, PoolRoute, SecondaryNetwork,
+    SriovIBNetwork, SriovNetwork, SriovNetworkNodePolicy, SriovNetworkNodePolicySpec, SriovNetworkPoolConfig, SriovNetworkPoolConfigSpec, SriovNetworkSpec,
+    StaticAllocation,
 };
 use super::super::kinds::{affinity, nodes_with, texts, tolerations};
 use super::super::{Artifacts, object::Document};
 use super::Input;
 use crate::design::{Design, DeviceKind, Network, Pool, PoolRdma};
-use crate::nodes::{pool_label, resources::rails};
-use crate::topology::addresses::capacity;
+use crate::nodes::pool_label;
+use crate::nodes::resources::{RailPort, rail_ports};
+use crate::topology::addresses::{Owner, capacity, port_interface};
 use crate::versions;
 
 const NAMESPACE: &str = "nvidia-network-operator";
@@ -29,14 +32,14 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     for (_, pool) in input.rdma_pools() {
         let (Some(host), Some(rdma)) = (pool.hosts.first().copied(), &pool.rdma) else { continue };
         configs.push(pool_config(input, pool));
-        for (rail, (fabric, port)) in rails(input.design(), pool, host).into_iter().enumerate() {
-            let rail = Rail { input, pool, rdma, number: rail, fabric, port };
+        for port in rail_ports(input.design(), pool, host) {
+            let rail = Rail { input, pool, rdma, port };
             policies.extend(rail.policy(host));
             let Some(network) = rail.network() else { continue };
             // Pools on the same fabrics share the networks.
             if attached.insert(rail.attachment_name()) {
                 networks.push(rail.attachment(network));
-                ippools.push(rail.addresses(network));
+                ippools.push(if network.host_prefix.is_some() { rail.prefixes(network) } else { rail.addresses(network) });
             }
         }
     }
@@ -92,37 +95,41 @@ fn pool_config(input: &Input, pool: &Pool) -> Document {
         .because("/spec/rdmaMode", "A pod sees its own RDMA devices only; goes with the rdma meta plugin of the networks.")
 }
 
-/// One rail of a pool.
+/// One rail of a pool, or one plane of it.
 struct Rail<'a> {
     input: &'a Input<'a>,
     pool: &'a Pool,
     rdma: &'a PoolRdma,
-    number: usize,
-    fabric: usize,
-    port: crate::design::PortRef,
+    port: RailPort,
 }
 
 impl<'a> Rail<'a> {
     fn name(&self) -> String {
-        format!("rail{}", self.number)
+        self.port.name()
+    }
+
+    fn fabric(&self) -> &'a crate::design::Fabric {
+        &self.input.design().fabrics[self.port.fabric]
     }
 
     fn infiniband(&self) -> bool {
-        self.input.design().fabrics[self.fabric].kind == "infiniband"
+        self.fabric().kind == "infiniband"
     }
 
     /// The network that numbers the rail.
     fn network(&self) -> Option<&'a Network> {
-        self.input.design().networks.iter().find(|n| n.fabric == self.fabric && n.rail == Some(self.number as i64))
+        self.port.network(self.input.design()).map(|id| &self.input.design().networks[id])
     }
 
     fn policy(&self, host: usize) -> Option<Document> {
         let d = self.input.design();
-        let DeviceKind::Nic(nic) = &d.hosts[host].system.devices[self.port.device as usize].kind else { return None };
+        let port = self.port.port;
+        let DeviceKind::Nic(nic) = &d.hosts[host].system.devices[port.device as usize].kind else { return None };
         let (vendor, device_id) = nic.pci_id.first().and_then(|id| id.split_once(':')).map_or((None, None), |(v, d)| (Some(v.to_owned()), Some(d.to_owned())));
-        let address = nic.address.get(self.port.port as usize).cloned();
+        // A port that is split over planes is a function a plane, and its PCI address is that of the first.
+        let address = nic.address.get(port.port as usize).filter(|_| self.port.plane.is_none()).cloned();
         // Where neither address nor name is in the design, hosts/ names the port.
-        let interface = || nic.interfaces.get(self.port.port as usize).cloned().unwrap_or_else(|| crate::topology::addresses::interface(d, self.port));
+        let interface = || port_interface(d, self.fabric(), port, self.port.plane.unwrap_or(0));
         let name = if self.input.rdma_pools().count() > 1 { format!("{}-{}", self.pool.name, self.name()) } else { self.name() };
         let pf_names = address.is_none().then(|| vec![interface()]);
         let spec = SriovNetworkNodePolicySpec {
@@ -134,7 +141,7 @@ impl<'a> Rail<'a> {
             is_rdma: true,
             num_vfs: self.rdma.vfs,
             // InfiniBand's MTU is the fabric's.
-            mtu: (!self.infiniband()).then_some(d.fabrics[self.fabric].mtu),
+            mtu: (!self.infiniband()).then_some(self.fabric().mtu),
             priority: 90,
         };
         let policy = self
@@ -142,7 +149,13 @@ impl<'a> Rail<'a> {
             .maker
             .namespaced((&self.pool.at, "rdma"), NAMESPACE, &name, SriovNetworkNodePolicy { spec, ..Default::default() })
             .from("/spec/numVfs", self.pool.at.set("rdma.vfs"))
-            .because("/spec/resourceName", format!("Pods ask for nvidia.com/{}: one port of each rail and no two of one.", self.name()));
+            .because(
+                "/spec/resourceName",
+                match self.port.plane {
+                    None => format!("Pods ask for nvidia.com/{}: one port of each rail and no two of one.", self.name()),
+                    Some(_) => format!("Pods ask for nvidia.com/{}: of each rail one port on each plane.", self.name()),
+                },
+            );
         let selector = "/spec/nicSelector/rootDevices";
         Some(if policy.value.pointer(selector).is_some() {
             policy.because(selector, "By PCI address: device numbers do not follow the rails.")
@@ -152,7 +165,7 @@ impl<'a> Rail<'a> {
     }
 
     fn attachment_name(&self) -> String {
-        attachment_name(self.input.design(), self.pool, self.number)
+        attachment_name(self.input.design(), self.pool, &self.port)
     }
 
     fn attachment(&self, network: &Network) -> Document {
@@ -161,7 +174,10 @@ impl<'a> Rail<'a> {
             network_namespace: "default",
             resource_name: self.name(),
             link_state: "enable",
-            ipam: format!("{{\"type\": \"nv-ipam\", \"poolName\": \"{name}\", \"poolType\": \"ippool\"}}"),
+            ipam: format!(
+                "{{\"type\": \"nv-ipam\", \"poolName\": \"{name}\", \"poolType\": \"{}\"}}",
+                if network.host_prefix.is_some() { "cidrpool" } else { "ippool" }
+            ),
             meta_plugins: "{\"type\": \"rdma\"}".into(),
         };
         let maker = &self.input.maker;
@@ -172,9 +188,42 @@ impl<'a> Rail<'a> {
         }
     }
 
+    /// A prefix a host, the one that its leaf has on that port.
+    fn prefixes(&self, network: &Network) -> Document {
+        let d = self.input.design();
+        let topology = &self.input.compilation.topology;
+        let sharing = || self.input.rdma_pools().map(|(_, p)| p).filter(|p| attachment_name(d, p, &self.port) == self.attachment_name());
+        let pools: Vec<&str> = sharing().map(|p| p.name.as_str()).collect();
+        let own = topology.addresses.iter().filter(|a| a.of_pods && std::ptr::eq(&d.networks[a.network], network));
+        let allocations = own.filter_map(|a| {
+            let Owner::Host(host) = a.owner else { return None };
+            let prefix = IpNet::new(a.address, a.prefix).ok()?.trunc();
+            Some(StaticAllocation { node_name: d.hosts[host].name.clone(), prefix: prefix.to_string(), gateway: prefix.addr().to_string() })
+        });
+        let beside = d.networks.iter().filter(|n| n.fabric == network.fabric && n.plane == network.plane && n.rail.is_some());
+        let all = beside.fold(network.cidr, |all, n| cover(all, n.cidr));
+        let mut routes = vec![network.cidr];
+        routes.extend((all != network.cidr).then_some(all));
+        let spec = CIDRPoolSpec {
+            cidr: network.cidr.to_string(),
+            per_node_network_prefix: network.host_prefix.unwrap_or(31),
+            gateway_index: 0,
+            routes: routes.into_iter().map(|dst| PoolRoute { dst: dst.to_string() }).collect(),
+            static_allocations: Some(allocations.collect::<Vec<_>>()).filter(|a| !a.is_empty()),
+            node_selector: nodes_with(&pool_label(d, self.pool), &pools),
+        };
+        self.input
+            .maker
+            .namespaced(&network.at, NAMESPACE, &self.attachment_name(), CIDRPool { spec, ..Default::default() })
+            .from("/spec/cidr", network.at.set("cidr"))
+            .because("/spec/gatewayIndex", "The leaf has the even address of each pair (network/switches).")
+            .because("/spec/routes", "The rail by its own port, and the other rails of the fabric: they meet above the leaves.")
+            .because("/spec/staticAllocations", "As the leaves are configured; without this nv-ipam would give prefixes in the order of nodes.")
+    }
+
     fn addresses(&self, network: &Network) -> Document {
         let d = self.input.design();
-        let sharing = || self.input.rdma_pools().map(|(_, p)| p).filter(|p| attachment_name(d, p, self.number) == self.attachment_name());
+        let sharing = || self.input.rdma_pools().map(|(_, p)| p).filter(|p| attachment_name(d, p, &self.port) == self.attachment_name());
         let pools: Vec<&str> = sharing().map(|p| p.name.as_str()).collect();
         let hosts = sharing().map(|p| p.hosts.len()).sum::<usize>().max(1) as i128;
         let functions = sharing().flat_map(|p| &p.rdma).map(|r| r.vfs).max().unwrap_or(1);
@@ -195,14 +244,20 @@ impl<'a> Rail<'a> {
     }
 }
 
+/// The smallest range that holds both.
+fn cover(a: IpNet, b: IpNet) -> IpNet {
+    let wider = std::iter::successors(Some(a), IpNet::supernet);
+    wider.into_iter().find(|range| range.contains(&b)).unwrap_or(a)
+}
+
 /// The name of the secondary network of a rail: `rail0`, with the fabrics before it where pools are on different ones.
-pub fn attachment_name(design: &Design, pool: &Pool, rail: usize) -> String {
+pub fn attachment_name(design: &Design, pool: &Pool, port: &RailPort) -> String {
     let fabrics = |p: &Pool| p.rdma.as_ref().map(|r| r.fabrics.clone());
     let mut all = design.pools.iter().filter_map(fabrics);
     let first = all.next();
     if all.all(|f| Some(f) == first) {
-        return format!("rail{rail}");
+        return port.name();
     }
     let names: Vec<String> = fabrics(pool).iter().flatten().map(|f| design.fabrics[*f].name.replace('_', "-")).collect();
-    format!("{}-rail{rail}", names.join("-"))
+    format!("{}-{}", names.join("-"), port.name())
 }

@@ -199,7 +199,8 @@ fn rail_speed(input: &Input, pool: &Pool, hosts: &str) -> Option<Rule> {
     let d = input.design();
     let first = *pool.hosts.first()?;
     let rails = crate::nodes::resources::rails(d, pool, first);
-    let (fabric, _) = rails.first()?;
+    // A port that is split over planes is a device a plane, whose names are not known.
+    let (fabric, _) = rails.first().filter(|(fabric, _)| d.fabrics[*fabric].planes <= 1)?;
     let gbps = input.compilation.topology.fabrics[*fabric].host_gbps()?;
     let devices: Option<Vec<&str>> = rails
         .iter()

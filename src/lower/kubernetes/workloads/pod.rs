@@ -16,6 +16,7 @@ use super::super::network::attachment_name;
 use super::Input;
 use crate::base::quantity::to_f64;
 use crate::design::{Pool, Workload};
+use crate::nodes::resources::{RailPort, rail_ports};
 use crate::nodes::{PodShape, levels, pool_label, resources};
 
 /// The port on which the ranks of a training job meet.
@@ -33,6 +34,10 @@ pub struct Template<'a> {
 impl Template<'_> {
     fn rails(&self) -> usize {
         if self.workload.rdma { self.shape.requests.keys().filter(|n| n.contains("/rail")).count() } else { 0 }
+    }
+
+    fn ports(&self) -> Vec<RailPort> {
+        self.pool.hosts.first().map_or_else(Vec::new, |host| rail_ports(self.input.design(), self.pool, *host))
     }
 
     fn pins(&self) -> bool {
@@ -255,11 +260,10 @@ impl Template<'_> {
                 _ => texts::<String, String>([]),
             });
         }
-        let rails = self.rails();
-        if rails > 0 {
+        if self.rails() > 0 {
             annotations.insert(
                 "k8s.v1.cni.cncf.io/networks".into(),
-                (0..rails).map(|i| format!("default/{}", attachment_name(self.input.design(), self.pool, i))).collect::<Vec<_>>().join(", "),
+                self.ports().iter().map(|port| format!("default/{}", attachment_name(self.input.design(), self.pool, port))).collect::<Vec<_>>().join(", "),
             );
         }
         PodTemplateSpec { metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..Default::default() }), spec: Some(pod) }
@@ -277,7 +281,13 @@ impl Template<'_> {
             document.reasons.push((pointer, reason));
         };
         if self.rails() > 0 {
-            because(format!("{template}/metadata/annotations/k8s.v1.cni.cncf.io~1networks"), "net1, net2 … in this order: rail i is net(i+1).".into());
+            let planes = self.ports().iter().any(|p| p.plane.is_some());
+            let reason = if planes {
+                "net1, net2 … in this order: rail by rail, its planes side by side."
+            } else {
+                "net1, net2 … in this order: rail i is net(i+1)."
+            };
+            because(format!("{template}/metadata/annotations/k8s.v1.cni.cncf.io~1networks"), reason.into());
         }
         if self.pool.gpu.is_some() {
             because(format!("{template}/spec/runtimeClassName"), "Brings the pool's node selector and toleration.".into());
