@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use aic::base::{Diagnostic, SourceMap};
+use aic::base::{Diagnostic, Severity, SourceMap};
 use aic::lang::Options;
 
 type Project = BTreeMap<String, String>;
@@ -127,4 +127,15 @@ fn aic0801_offers_the_nearest_profile() {
     let fault = c.diagnostics.iter().find(|d| d.code == "AIC0801").unwrap();
     let (span, new) = &fault.fixes[0].edits[0];
     assert_eq!((&text[span.start as usize..span.end as usize], new.as_str()), ("\"2g.20g\"", "\"2g.20gb\""));
+}
+
+/// A fabric that cannot be planned has no units; that a job asked for one is not said on top.
+#[test]
+fn a_fabric_without_a_plan_is_said_once() {
+    let mut project = atlas();
+    let text = project.get_mut("cluster.aic").unwrap();
+    *text = text.replace("rail_optimized { unit = 32 }", "rail_optimized { unit = 48 }");
+    let c = aic::compile(&project, "cluster.aic", Options::default());
+    let errors: Vec<&str> = c.diagnostics.iter().filter(|d| d.severity == Severity::Error).map(|d| d.code).collect();
+    assert_eq!(errors, ["AIC0504"]);
 }

@@ -60,6 +60,11 @@ pub fn gang_size(cx: &Context, report: &mut Report) {
 pub fn gang_level(cx: &Context, report: &mut Report) {
     for (_, workload, pool) in cx.workloads() {
         let Some(level) = &workload.place.within else { continue };
+        // Units come from the plan: of a fabric that has none, its own fault is enough to say.
+        let unplanned = pool.rdma.iter().flat_map(|r| &r.fabrics).any(|f| cx.topology.fabrics[*f].fault.is_some());
+        if level == "unit" && unplanned {
+            continue;
+        }
         let span = workload.at.field("place.within");
         let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
         for host in &pool.hosts {

@@ -168,6 +168,12 @@ impl<'a> Rail<'a> {
         attachment_name(self.input.design(), self.pool, &self.port)
     }
 
+    /// The pools that share the network: those on the same fabrics.
+    fn sharing(&self) -> impl Iterator<Item = &'a Pool> {
+        let own = self.attachment_name();
+        self.input.rdma_pools().map(|(_, pool)| pool).filter(move |pool| attachment_name(self.input.design(), pool, &self.port) == own)
+    }
+
     fn attachment(&self, network: &Network) -> Document {
         let name = self.attachment_name();
         let spec = SriovNetworkSpec {
@@ -192,8 +198,7 @@ impl<'a> Rail<'a> {
     fn prefixes(&self, network: &Network) -> Document {
         let d = self.input.design();
         let topology = &self.input.compilation.topology;
-        let sharing = || self.input.rdma_pools().map(|(_, p)| p).filter(|p| attachment_name(d, p, &self.port) == self.attachment_name());
-        let pools: Vec<&str> = sharing().map(|p| p.name.as_str()).collect();
+        let pools: Vec<&str> = self.sharing().map(|p| p.name.as_str()).collect();
         let own = topology.addresses.iter().filter(|a| a.of_pods && std::ptr::eq(&d.networks[a.network], network));
         let allocations = own.filter_map(|a| {
             let Owner::Host(host) = a.owner else { return None };
@@ -223,10 +228,9 @@ impl<'a> Rail<'a> {
 
     fn addresses(&self, network: &Network) -> Document {
         let d = self.input.design();
-        let sharing = || self.input.rdma_pools().map(|(_, p)| p).filter(|p| attachment_name(d, p, &self.port) == self.attachment_name());
-        let pools: Vec<&str> = sharing().map(|p| p.name.as_str()).collect();
-        let hosts = sharing().map(|p| p.hosts.len()).sum::<usize>().max(1) as i128;
-        let functions = sharing().flat_map(|p| &p.rdma).map(|r| r.vfs).max().unwrap_or(1);
+        let pools: Vec<&str> = self.sharing().map(|p| p.name.as_str()).collect();
+        let hosts = self.sharing().map(|p| p.hosts.len()).sum::<usize>().max(1) as i128;
+        let functions = self.sharing().flat_map(|p| &p.rdma).map(|r| r.vfs).max().unwrap_or(1);
         let block = (4 * i128::from(functions)).min(capacity(network) as i128 / hosts).max(1);
         let spec = IPPoolSpec {
             subnet: network.cidr.to_string(),
