@@ -223,6 +223,13 @@ pub struct Placement {
     pub position: Option<i64>,
 }
 
+impl Network {
+    /// Whether each port of a host is a pair with its leaf.
+    pub fn is_pairs(&self) -> bool {
+        self.host_prefix == Some(31)
+    }
+}
+
 /// A port of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PortRef {

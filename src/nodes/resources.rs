@@ -159,6 +159,11 @@ impl RailPort {
         format!("{}/{}", if mode == "shared" { "rdma" } else { "nvidia.com" }, self.name())
     }
 
+    /// Its Linux name.
+    pub fn interface(&self, design: &Design) -> String {
+        crate::topology::addresses::port_interface(design, &design.fabrics[self.fabric], self.port, self.plane.unwrap_or(0))
+    }
+
     /// The network that numbers it.
     pub fn network(&self, design: &Design) -> Option<usize> {
         let plane = self.plane.map(i64::from);

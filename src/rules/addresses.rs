@@ -86,7 +86,7 @@ pub fn network_size(cx: &Context, report: &mut Report) {
     // A /31 joins one port with its leaf: the other address is the one pod's.
     for (_, pool) in cx.pools() {
         let Some(rdma) = pool.rdma.as_ref().filter(|r| r.mode == "sriov" && r.vfs > 1) else { continue };
-        let pair = cx.networks().find(|(_, n)| n.rail.is_some() && n.host_prefix == Some(31) && rdma.fabrics.contains(&n.fabric));
+        let pair = cx.networks().find(|(_, n)| n.rail.is_some() && n.is_pairs() && rdma.fabrics.contains(&n.fabric));
         let Some((_, n)) = pair else { continue };
         report.push(
             Diagnostic::error("AIC0603", format!("pool {} has {} virtual functions a port, network {} has one address for them", pool.name, rdma.vfs, n.name))
@@ -234,7 +234,7 @@ pub fn routed(cx: &Context, report: &mut Report) {
 
 /// AIC0608: a routed leaf is the end of its hosts' network.
 pub fn routed_rails(cx: &Context, report: &mut Report) {
-    for (_, network) in cx.networks().filter(|(_, n)| n.host_prefix != Some(31)) {
+    for (_, network) in cx.networks().filter(|(_, n)| !n.is_pairs()) {
         let fabric = &cx.design.fabrics[network.fabric];
         let plan = &cx.topology.fabrics[network.fabric];
         if fabric.routed.is_none() || plan.fault.is_some() {

@@ -47,11 +47,10 @@ pub fn assign(design: &Design, topology: &mut Topology) {
             None => host_owners(design, topology, network),
         };
         let mut numbers = free_addresses(network).filter(|ip| Some(*ip) != endpoint);
-        let step = if network.host_prefix == Some(31) { 2 } else { 1 };
         let total = owners.len();
         for (given, (owner, interface)) in owners.into_iter().enumerate() {
             // A /31 link: the leaf has the even address, the host the odd one.
-            let number = if step == 2 { nth(&network.cidr, given as u128 * 2 + 1) } else { numbers.next() };
+            let number = if network.is_pairs() { nth(&network.cidr, given as u128 * 2 + 1) } else { numbers.next() };
             let Some(address) = number else {
                 faults.push((id, total, given));
                 break;
@@ -108,7 +107,7 @@ fn host_owners(design: &Design, topology: &Topology, network: &Network) -> Vec<(
         fabric.attach.iter().for_each(|p| ports.entry(p.host).or_default().push(*p));
     }
     // A /31 joins one port with its leaf: every port has one.
-    if network.host_prefix == Some(31) {
+    if network.is_pairs() {
         let named = |port: PortRef| (Owner::Host(port.host as usize), port_interface(design, fabric, port, network.plane.unwrap_or(0) as u8));
         return fabric.attach.iter().map(|port| named(*port)).collect();
     }
@@ -143,7 +142,7 @@ fn rail_owners(design: &Design, network: &Network, rail: i64, pools: &[Option<us
         if own != rail {
             continue;
         }
-        if network.host_prefix != Some(31) && pods_own(design, network.fabric, pools[port.host as usize]) {
+        if !network.is_pairs() && pods_own(design, network.fabric, pools[port.host as usize]) {
             continue;
         }
         let name = port_interface(design, fabric, *port, network.plane.unwrap_or(0) as u8);

@@ -1,5 +1,5 @@
-//! What stands where: hosts from below, switches from the top, tier by tier and round robin over a fabric's racks, or as `placement` says; and what a rack then draws,
-//! heats and weighs.
+//! What stands where: hosts from below, switches from the top, tier by tier and round robin over a fabric's racks, or as `placement` says; and what
+//! a rack then draws, heats and weighs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use super::super::{Artifacts, network::host_port};
 use crate::Compilation;
 use crate::design::{DeviceKind, Pool};
-use crate::nodes::resources::rails;
-use crate::topology::addresses::port_interface;
+use crate::nodes::resources::{RailPort, rail_ports};
 use crate::versions;
 
 /// Which file becomes what on a host, and what the ports of each system are called.
@@ -55,14 +54,14 @@ fn port_table(c: &Compilation, pool: &Pool, host: usize) -> String {
     let mut out =
         format!("\n## Rails of {}\n\n| rail | nearest GPU | path | NUMA | RDMA | Linux | PCI | chassis |\n|---|---|---|---|---|---|---|---|\n", system.name);
     let mut unnamed = false;
-    for (rail, (fabric, port)) in rails(&c.design, pool, host).into_iter().enumerate() {
+    for planes in rail_ports(&c.design, pool, host).chunk_by(|a, b| a.rail == b.rail) {
+        let RailPort { rail, port, .. } = planes[0];
         let DeviceKind::Nic(nic) = &system.devices[port.device as usize].kind else { continue };
         let nearest = graph.and_then(|g| system.gpus().map(|(gpu, _)| (g.path(gpu, port.device), gpu)).min());
         let named = |list: &[String]| list.get(port.port as usize).map_or("–".to_owned(), |name| format!("`{name}`"));
-        let planes = c.design.fabrics[fabric].planes.clamp(1, 255) as u8;
-        let given = planes > 1 || nic.interfaces.get(port.port as usize).is_none();
+        let given = planes.len() > 1 || nic.interfaces.get(port.port as usize).is_none();
         unnamed |= given;
-        let names: Vec<String> = (0..planes).map(|plane| format!("`{}`", port_interface(&c.design, &c.design.fabrics[fabric], port, plane))).collect();
+        let names: Vec<String> = planes.iter().map(|port| format!("`{}`", port.interface(&c.design))).collect();
         let linux = names.join(", ") + if given { " *" } else { "" };
         let _ = writeln!(
             out,

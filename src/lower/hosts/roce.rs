@@ -4,24 +4,22 @@ use std::fmt::Write as _;
 
 use crate::Compilation;
 use crate::design::{DeviceKind, Pool};
-use crate::nodes::resources::{RailPort, rail_ports};
-use crate::topology::addresses::port_interface;
+use crate::nodes::resources::rail_ports;
 
 /// The script, for a pool on a fabric that says how congestion is met.
 pub fn script(c: &Compilation, pool: &Pool) -> Option<String> {
     let host = *pool.hosts.first()?;
     let mut out = String::new();
-    for RailPort { fabric, port, plane, .. } in rail_ports(&c.design, pool, host) {
-        let fabric = &c.design.fabrics[fabric];
-        let Some(congestion) = &fabric.congestion else { continue };
+    for rail in rail_ports(&c.design, pool, host) {
+        let Some(congestion) = &c.design.fabrics[rail.fabric].congestion else { continue };
         if out.is_empty() {
             out += "#!/bin/sh\n# RoCE as the switches run it (network/switches): packets are sorted by DSCP, one priority is paused, RDMA carries the mark.\n# Run once a boot, before pods: a unit after network-online.target.\nset -eu\n";
         }
-        let name = port_interface(&c.design, fabric, port, plane.unwrap_or(0));
+        let (name, port) = (rail.interface(&c.design), rail.port);
         let pause: Vec<&str> = (0..8).map(|priority| if priority == congestion.pfc_priority { "1" } else { "0" }).collect();
         let _ = writeln!(out, "mlnx_qos -i {name} --trust dscp --pfc {} --dscp2prio set,{},{}", pause.join(","), congestion.dscp, congestion.pfc_priority);
         let device = match &c.design.hosts[host].system.devices[port.device as usize].kind {
-            DeviceKind::Nic(nic) if plane.is_none() => nic.devices.get(port.port as usize).cloned(),
+            DeviceKind::Nic(nic) if rail.plane.is_none() => nic.devices.get(port.port as usize).cloned(),
             _ => None,
         };
         // Where the system does not name the RDMA device, sysfs does.

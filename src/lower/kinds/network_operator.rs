@@ -48,7 +48,7 @@ parts! {
         per_node_network_prefix: i64,
         gateway_index: i64,
         routes: Vec<PoolRoute>,
-        static_allocations: Option<Vec<StaticAllocation>>,
+        static_allocations: Vec<StaticAllocation>,
         node_selector: NodeSelector,
     }
     PoolRoute { dst: String }

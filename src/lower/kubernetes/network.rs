@@ -16,7 +16,7 @@ use super::Input;
 use crate::design::{Design, DeviceKind, Network, Pool, PoolRdma};
 use crate::nodes::pool_label;
 use crate::nodes::resources::{RailPort, rail_ports};
-use crate::topology::addresses::{Owner, capacity, port_interface};
+use crate::topology::addresses::{Owner, capacity};
 use crate::versions;
 
 const NAMESPACE: &str = "nvidia-network-operator";
@@ -39,7 +39,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
             // Pools on the same fabrics share the networks.
             if attached.insert(rail.attachment_name()) {
                 networks.push(rail.attachment(network));
-                ippools.push(if network.host_prefix.is_some() { rail.prefixes(network) } else { rail.addresses(network) });
+                ippools.push(if network.is_pairs() { rail.pairs(network) } else { rail.addresses(network) });
             }
         }
     }
@@ -128,10 +128,9 @@ impl<'a> Rail<'a> {
         let (vendor, device_id) = nic.pci_id.first().and_then(|id| id.split_once(':')).map_or((None, None), |(v, d)| (Some(v.to_owned()), Some(d.to_owned())));
         // A port that is split over planes is a function a plane, and its PCI address is that of the first.
         let address = nic.address.get(port.port as usize).filter(|_| self.port.plane.is_none()).cloned();
-        // Where neither address nor name is in the design, hosts/ names the port.
-        let interface = || port_interface(d, self.fabric(), port, self.port.plane.unwrap_or(0));
         let name = if self.input.rdma_pools().count() > 1 { format!("{}-{}", self.pool.name, self.name()) } else { self.name() };
-        let pf_names = address.is_none().then(|| vec![interface()]);
+        // Where neither address nor name is in the design, hosts/ names the port.
+        let pf_names = address.is_none().then(|| vec![self.port.interface(d)]);
         let spec = SriovNetworkNodePolicySpec {
             resource_name: self.name(),
             node_selector: texts([(pool_label(d, self.pool), &self.pool.name)]),
@@ -180,10 +179,7 @@ impl<'a> Rail<'a> {
             network_namespace: "default",
             resource_name: self.name(),
             link_state: "enable",
-            ipam: format!(
-                "{{\"type\": \"nv-ipam\", \"poolName\": \"{name}\", \"poolType\": \"{}\"}}",
-                if network.host_prefix.is_some() { "cidrpool" } else { "ippool" }
-            ),
+            ipam: format!("{{\"type\": \"nv-ipam\", \"poolName\": \"{name}\", \"poolType\": \"{}\"}}", if network.is_pairs() { "cidrpool" } else { "ippool" }),
             meta_plugins: "{\"type\": \"rdma\"}".into(),
         };
         let maker = &self.input.maker;
@@ -194,8 +190,8 @@ impl<'a> Rail<'a> {
         }
     }
 
-    /// A prefix a host, the one that its leaf has on that port.
-    fn prefixes(&self, network: &Network) -> Document {
+    /// A pair a host, the one that its leaf has on that port.
+    fn pairs(&self, network: &Network) -> Document {
         let d = self.input.design();
         let topology = &self.input.compilation.topology;
         let pools: Vec<&str> = self.sharing().map(|p| p.name.as_str()).collect();
@@ -211,10 +207,10 @@ impl<'a> Rail<'a> {
         routes.extend((all != network.cidr).then_some(all));
         let spec = CIDRPoolSpec {
             cidr: network.cidr.to_string(),
-            per_node_network_prefix: network.host_prefix.unwrap_or(31),
+            per_node_network_prefix: 31,
             gateway_index: 0,
             routes: routes.into_iter().map(|dst| PoolRoute { dst: dst.to_string() }).collect(),
-            static_allocations: Some(allocations.collect::<Vec<_>>()).filter(|a| !a.is_empty()),
+            static_allocations: allocations.collect(),
             node_selector: nodes_with(&pool_label(d, self.pool), &pools),
         };
         self.input
