@@ -43,7 +43,12 @@ impl Bundle {
         Self {
             objects: documents.flatten().map(|d| d.value.clone()).collect(),
             plan: serde_json::to_value(plan::plan(&c)).unwrap(),
-            external: c.design.storages.iter().filter_map(|s| s.class.clone()).collect(),
+            external: c
+                .design
+                .storages
+                .iter()
+                .filter_map(|s| if let aic::design::StorageKind::External { class, .. } = &s.kind { Some(class.clone()) } else { None })
+                .collect(),
         }
     }
 

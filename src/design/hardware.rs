@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::{Architecture, CableMedium, DiskInterface, FormFactor, LinkMedium, LinkType, SwitchOs, SwitchedLink, TransceiverTop};
 use crate::base::{Quantity, Span};
 
 /// A server: what its data sheet says, its devices and what joins them.
@@ -84,7 +85,7 @@ pub struct Cpu {
     pub cores: i64,
     pub threads_per_core: i64,
     pub numa_nodes: i64,
-    pub architecture: String,
+    pub architecture: Architecture,
 }
 
 /// A GPU.
@@ -93,7 +94,7 @@ pub struct Cpu {
 pub struct Gpu {
     pub name: String,
     pub vendor: Option<String>,
-    pub form_factor: Option<String>,
+    pub form_factor: Option<FormFactor>,
     pub memory: Quantity,
     pub memory_bandwidth: Quantity,
     /// One link, one direction, and how many.
@@ -137,9 +138,20 @@ pub struct Nic {
 #[allow(missing_docs, reason = "documented in the schema table, one place")]
 pub struct NicPort {
     pub rate: Quantity,
-    pub link_types: Vec<String>,
+    pub link_types: Vec<LinkType>,
     pub connectors: Vec<String>,
     pub breakout: Vec<(i64, Quantity)>,
+}
+
+impl NicPort {
+    /// Whether it can be plugged into a switch of that kind; RoCE runs on Ethernet switches.
+    pub fn speaks(&self, switch: SwitchedLink) -> bool {
+        self.link_types.iter().any(|link| match link {
+            LinkType::Infiniband => switch == SwitchedLink::Infiniband,
+            LinkType::Ethernet => switch == SwitchedLink::Ethernet,
+            LinkType::Efa => false,
+        })
+    }
 }
 
 /// A disk.
@@ -147,7 +159,7 @@ pub struct NicPort {
 #[allow(missing_docs, reason = "documented in the schema table, one place")]
 pub struct Disk {
     pub name: String,
-    pub interface: String,
+    pub interface: DiskInterface,
     pub capacity: Quantity,
     pub read: Option<Quantity>,
     pub write: Option<Quantity>,
@@ -159,7 +171,7 @@ pub struct Disk {
 pub struct Link {
     pub a: Vec<u16>,
     pub b: Vec<u16>,
-    pub medium: String,
+    pub medium: LinkMedium,
     pub generation: Option<i64>,
     pub lanes: Option<i64>,
     pub links: i64,
@@ -185,7 +197,7 @@ pub struct Cage {
 pub struct SwitchModel {
     pub name: String,
     pub vendor: Option<String>,
-    pub link_type: String,
+    pub link_type: SwitchedLink,
     pub managed: bool,
     pub height: Option<i64>,
     pub power: Option<Quantity>,
@@ -194,7 +206,7 @@ pub struct SwitchModel {
     pub cages: Vec<CageGroup>,
     pub management_port: bool,
     pub part: Option<String>,
-    pub os: Option<String>,
+    pub os: Option<SwitchOs>,
     pub chips: Vec<i64>,
     #[serde(skip)]
     pub span: Span,
@@ -217,7 +229,7 @@ pub struct CageGroup {
 #[allow(missing_docs, reason = "documented in the schema table, one place")]
 pub struct CableModel {
     pub name: String,
-    pub medium: String,
+    pub medium: CableMedium,
     pub connector: String,
     pub links: i64,
     pub rate: Quantity,
@@ -232,7 +244,7 @@ pub struct CableModel {
 pub struct TransceiverModel {
     pub name: String,
     pub cage: String,
-    pub top: Option<String>,
+    pub top: Option<TransceiverTop>,
     pub links: i64,
     pub rate: Quantity,
     pub reach: Option<Quantity>,
@@ -241,11 +253,11 @@ pub struct TransceiverModel {
 
 impl SwitchModel {
     /// What runs on it: as the product says, else Cumulus on NVIDIA's Ethernet switches and SONiC on others'.
-    pub fn operating_system(&self) -> &str {
-        match (&self.os, self.vendor.as_deref()) {
+    pub fn operating_system(&self) -> SwitchOs {
+        match (self.os, self.vendor.as_deref()) {
             (Some(os), _) => os,
-            (None, Some("nvidia") | None) => "cumulus",
-            (None, Some(_)) => "sonic",
+            (None, Some("nvidia") | None) => SwitchOs::Cumulus,
+            (None, Some(_)) => SwitchOs::Sonic,
         }
     }
 }
@@ -292,7 +304,7 @@ impl System {
     }
 
     /// `amd64` or `arm64`.
-    pub fn architecture(&self) -> &str {
-        self.cpus().next().map_or("amd64", |(_, cpu)| cpu.architecture.as_str())
+    pub fn architecture(&self) -> Architecture {
+        self.cpus().next().map_or(Architecture::Amd64, |(_, cpu)| cpu.architecture)
     }
 }

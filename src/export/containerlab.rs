@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::Compilation;
+use crate::design::SwitchOs;
 use crate::topology::End;
 use crate::topology::ports::{Cage, PortName, Slot};
 
@@ -14,9 +15,9 @@ pub fn text(c: &Compilation) -> String {
         "# Ethernet fabrics of {}: `containerlab deploy -t fabric.clab.yaml`.\n# Configurations: network/switches of the bundle.\nname: {}\ntopology:\n  kinds:\n    cumulus_cvx:\n      image: networkop/cx:5.3.0\n    sonic-vs:\n      image: docker-sonic-vs:latest\n    linux:\n      image: alpine:3\n  nodes:\n",
         d.cluster.name, d.cluster.name
     );
-    let ethernet = |fabric: usize| matches!(d.fabrics[fabric].kind.as_str(), "ethernet" | "roce") && !d.fabrics[fabric].management;
+    let ethernet = |fabric: usize| d.fabrics[fabric].is_ethernet() && !d.fabrics[fabric].management;
     for switch in c.topology.switches.iter().filter(|s| ethernet(s.fabric)) {
-        let kind = if switch.model.operating_system() == "sonic" { "sonic-vs" } else { "cumulus_cvx" };
+        let kind = if switch.model.operating_system() == SwitchOs::Sonic { "sonic-vs" } else { "cumulus_cvx" };
         let _ = writeln!(out, "    {}:\n      kind: {kind}\n      group: {}", switch.name, switch.tier.word());
     }
     let mut interfaces: BTreeMap<u32, usize> = BTreeMap::new();

@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::Compilation;
+use crate::design::SwitchedLink;
 use crate::lower::network::ends;
 use crate::topology::ports::{PortName, Slot, gbps, mbps};
 use crate::topology::{End, Medium};
 
 /// The interface type of a port: a slug of NetBox' choices (choices.py, as the switch facts cite it). A twin-port cage is two interfaces.
-fn interface_type(link_type: &str, connector: Option<&str>, rate: u32) -> &'static str {
+fn interface_type(link_type: SwitchedLink, connector: Option<&str>, rate: u32) -> &'static str {
     match (link_type, connector, rate) {
-        ("infiniband", _, 800) => "infiniband-xdr-4x",
-        ("infiniband", _, 400) => "infiniband-ndr-4x",
-        ("infiniband", _, 200) => "infiniband-hdr",
-        ("infiniband", ..) => "infiniband-edr",
+        (SwitchedLink::Infiniband, _, 800) => "infiniband-xdr-4x",
+        (SwitchedLink::Infiniband, _, 400) => "infiniband-ndr-4x",
+        (SwitchedLink::Infiniband, _, 200) => "infiniband-hdr",
+        (SwitchedLink::Infiniband, ..) => "infiniband-edr",
         (_, Some("osfp"), 800) => "800gbase-x-osfp",
         (_, Some("osfp"), 400) => "400gbase-x-osfp",
         (_, Some("qsfp112"), _) => "400gbase-x-qsfp112",
@@ -83,7 +84,7 @@ fn interfaces_and_cables(c: &Compilation) -> (String, String) {
             let links = cage.mode.map_or(group.links, |m| m.links.into()).clamp(0, 255) as u8;
             for sub in 0..links {
                 let name = PortName::new(&switch.model, Some(cage), Slot { cage: number as u16, sub });
-                let kind = interface_type(&switch.model.link_type, group.connector.as_deref(), gbps(rate));
+                let kind = interface_type(switch.model.link_type, group.connector.as_deref(), gbps(rate));
                 let enabled = sub < cage.taken;
                 let _ = writeln!(interfaces, "{},{name},{kind},{enabled},false,{},{},fabric {}", switch.name, u64::from(rate) * 1000, fabric.mtu, fabric.name);
             }
@@ -98,7 +99,7 @@ fn interfaces_and_cables(c: &Compilation) -> (String, String) {
         for (side, (device, name)) in [(link.a, &a), (link.b, &b)] {
             let management = matches!(side, End::SwitchManagement(_) | End::Pdu(..));
             if (management || matches!(side, End::Host(_))) && known.insert((device.clone(), name.clone())) {
-                let link_type = if fabric.kind == "infiniband" { "infiniband" } else { "ethernet" };
+                let link_type = if fabric.is_infiniband() { SwitchedLink::Infiniband } else { SwitchedLink::Ethernet };
                 let kind = if management { "1000base-t" } else { interface_type(link_type, connector(side), gbps(link.rate)) };
                 let _ = writeln!(interfaces, "{device},{name},{kind},true,{management},{},{},fabric {}", u64::from(link.rate) * 1000, fabric.mtu, fabric.name);
             }

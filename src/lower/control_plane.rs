@@ -23,7 +23,7 @@ use super::kinds::{Configuration, amounts, int, non_empty, strings, taints, vari
 use super::object::Document;
 use super::{Artifacts, kubernetes};
 use crate::Compilation;
-use crate::design::ControlPlane;
+use crate::design::{ControlPlane, Vip};
 use crate::nodes::resources::format_bytes;
 use crate::versions;
 
@@ -37,7 +37,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     let Some(control_plane) = c.design.control_plane.as_ref().filter(|cp| !cp.managed) else { return };
     let files = Files { c, control_plane };
     artifacts.objects("control-plane/kubeadm.yaml", files.kubeadm());
-    if control_plane.hosts.len() > 1 && control_plane.vip == "kube_vip" {
+    if control_plane.hosts.len() > 1 && control_plane.vip == Vip::KubeVip {
         artifacts.objects("control-plane/kube-vip.yaml", vec![files.kube_vip()]);
     }
     if c.design.cluster.audit {

@@ -9,7 +9,7 @@ use super::kinds::{agent_tolerations, tolerations};
 use super::object::Document;
 use super::{Artifacts, kubernetes};
 use crate::Compilation;
-use crate::design::Design;
+use crate::design::{Design, Encapsulation, PartKind};
 use crate::nodes::pool_label;
 use crate::versions::{self, Chart};
 
@@ -137,7 +137,7 @@ fn values(c: &Compilation, chart: &Chart) -> Value {
             "tolerations": [],
         }),
         "ceph-csi-drivers" => {
-            let has = |kind: &str| d.storages.iter().flat_map(|s| &s.parts).any(|p| p.kind == kind);
+            let has = |kind: PartKind| d.storages.iter().flat_map(|s| s.parts()).any(|p| p.kind == kind);
             json!({
                 "operatorConfig": { "namespace": "rook-ceph", "driverSpecDefaults": {
                     "imageSet": { "name": "rook-csi-operator-image-set-configmap" }, "snapshotPolicy": "none",
@@ -145,8 +145,8 @@ fn values(c: &Compilation, chart: &Chart) -> Value {
                     "controllerPlugin": { "priorityClassName": "system-cluster-critical", "replicas": 2 },
                 } },
                 "drivers": {
-                    "cephfs": { "enabled": has("filesystem"), "name": "rook-ceph.cephfs.csi.ceph.com" },
-                    "rbd": { "enabled": has("block"), "name": "rook-ceph.rbd.csi.ceph.com" },
+                    "cephfs": { "enabled": has(PartKind::Filesystem), "name": "rook-ceph.cephfs.csi.ceph.com" },
+                    "rbd": { "enabled": has(PartKind::Block), "name": "rook-ceph.rbd.csi.ceph.com" },
                     "nfs": { "enabled": false }, "nvmeof": { "enabled": false },
                 },
             })
@@ -174,15 +174,15 @@ fn cilium(c: &Compilation) -> Value {
         "kubeProxyReplacement": "true", "k8sServiceHost": endpoint, "k8sServicePort": 6443,
         "ipam": { "mode": "kubernetes" }, "k8s": { "requireIPv4PodCIDR": true },
     });
-    match pods.map(|p| p.encapsulation.as_str()) {
-        Some("none") => {
+    match pods.map_or(Encapsulation::Vxlan, |p| p.encapsulation) {
+        Encapsulation::None => {
             value["routingMode"] = "native".into();
             value["ipv4NativeRoutingCIDR"] = pods.map(|p| p.cidr.to_string()).into();
             value["autoDirectNodeRoutes"] = true.into();
         }
-        other => {
+        tunnel @ (Encapsulation::Vxlan | Encapsulation::Geneve) => {
             value["routingMode"] = "tunnel".into();
-            value["tunnelProtocol"] = other.unwrap_or("vxlan").into();
+            value["tunnelProtocol"] = tunnel.word().into();
         }
     }
     value["MTU"] = mtu.into();
@@ -219,8 +219,8 @@ fn prometheus(c: &Compilation) -> Value {
 
 fn topolvm(c: &Compilation) -> Value {
     let d = &c.design;
-    let locals: Vec<_> = d.storages.iter().filter(|s| s.kind == "local_nvme").collect();
-    let pools: Vec<usize> = (0..d.pools.len()).filter(|p| locals.iter().any(|s| d.pools[*p].hosts.iter().any(|h| s.hosts.contains(h)))).collect();
+    let locals: Vec<_> = d.storages.iter().filter(|s| s.local().is_some()).collect();
+    let pools: Vec<usize> = (0..d.pools.len()).filter(|p| locals.iter().any(|s| d.pools[*p].hosts.iter().any(|h| s.hosts().contains(h)))).collect();
     let tolerations: Vec<Toleration> = pools.iter().flat_map(|p| tolerations(&c.nodes.taints[*p])).collect();
     let classes: Vec<Value> =
         locals.iter().enumerate().map(|(i, s)| json!({ "name": s.name, "volume-group": s.name, "default": i == 0, "spare-gb": 10 })).collect();
@@ -242,7 +242,7 @@ fn kueue(d: &Design) -> Value {
     namespaces.sort_unstable();
     namespaces.dedup();
     let mut frameworks = vec!["batch/job"];
-    if d.workloads.iter().any(|w| w.kind == "training") {
+    if d.workloads.iter().any(|w| w.is_training()) {
         frameworks.push("jobset.x-k8s.io/jobset");
     }
     // The chart takes the whole configuration as one text.

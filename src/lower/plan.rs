@@ -276,7 +276,7 @@ pub fn plan(c: &Compilation) -> Plan<'_> {
     let d = &c.design;
     Plan {
         format: 1,
-        cluster: Cluster { name: &d.cluster.name, kubernetes: &d.cluster.kubernetes, distribution: &d.cluster.distribution },
+        cluster: Cluster { name: &d.cluster.name, kubernetes: &d.cluster.kubernetes, distribution: d.cluster.distribution.word() },
         hosts: c,
         pools: d
             .pools
@@ -310,7 +310,7 @@ pub fn plan(c: &Compilation) -> Plan<'_> {
                 let f = figures(d, s);
                 Storage {
                     name: &s.name,
-                    kind: &s.kind,
+                    kind: s.word().word(),
                     raw_bytes: whole(f.raw),
                     usable_bytes: whole(f.usable),
                     read_bytes_per_s: whole(f.read),
@@ -323,7 +323,7 @@ pub fn plan(c: &Compilation) -> Plan<'_> {
             .iter()
             .map(|v| {
                 let s = &d.storages[v.storage];
-                let on = v.part.and_then(|p| s.parts.get(p)).map_or(s.name.clone(), |p| format!("{}.{}", s.name, p.name));
+                let on = v.part.and_then(|p| s.parts().get(p)).map_or(s.name.clone(), |p| format!("{}.{}", s.name, p.name));
                 Volume { name: &v.name, on, bytes: v.size.whole().to_u64() }
             })
             .collect(),
@@ -410,8 +410,8 @@ fn fabric(c: &Compilation, id: usize) -> Fabric<'_> {
     let ratio = |r: Rational| Some([r.numer().to_i64()?, r.denom().to_i64()?]);
     Fabric {
         name: &f.name,
-        kind: &f.kind,
-        topology: &f.topology.shape,
+        kind: f.word().word(),
+        topology: if f.is_planned() { f.topology.word().word() } else { "" },
         planes: f.planes,
         tiers: plan.tiers.iter().map(|(tier, model, switches)| TierCount { tier: tier.word(), model: &model.name, switches: *switches }).collect(),
         cables: plan.cables.iter().map(|((from, to, gbps), count)| Cables { from, to, count: *count, gbps: *gbps }).collect(),
@@ -447,7 +447,7 @@ fn workloads<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S:
     serializer.collect_seq(d.workloads.iter().zip(&c.nodes.pods).map(|(w, pods)| {
         Workload {
             name: &w.name,
-            kind: &w.kind,
+            kind: w.word().word(),
             namespace: &w.namespace,
             object: pods.object,
             queue: w.queue.map(|queue| d.queues[queue].name.as_str()),
@@ -456,7 +456,7 @@ fn workloads<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S:
                 .iter()
                 .flat_map(|shape| {
                     // The first pod of a LeaderWorkerSet's group is its leader, which has a template of its own.
-                    if pods.object == "LeaderWorkerSet" && w.roles.is_empty() {
+                    if pods.object == "LeaderWorkerSet" && w.roles().is_empty() {
                         vec![template(c, shape, "leader", |pod| pod % shape.gang == 0), template(c, shape, "worker", |pod| pod % shape.gang != 0)]
                     } else {
                         vec![template(c, shape, &shape.template, |_| true)]
@@ -500,7 +500,7 @@ fn expected(c: &Compilation) -> Vec<Expected<'_>> {
             source,
         }));
     }
-    for (f, plan) in d.fabrics.iter().zip(&c.topology.fabrics).filter(|(f, _)| matches!(f.kind.as_str(), "infiniband" | "roce")) {
+    for (f, plan) in d.fabrics.iter().zip(&c.topology.fabrics).filter(|(f, _)| f.is_training()) {
         let rate = plan.host_gbps();
         out.extend(rate.map(|rate| Expected {
             test: "ib_write_bw",

@@ -18,7 +18,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         present.map(|folder| format!("`kubernetes/{folder}`")).collect::<Vec<_>>().join(", ")
     };
     let rdma = d.pools.iter().find(|p| p.rdma.is_some());
-    let ceph = d.storages.iter().any(|s| s.kind == "ceph");
+    let ceph = d.storages.iter().any(|s| s.ceph().is_some());
     let mut steps: Vec<(String, String)> = vec![
         ("`network/README.md`: rack, cable and configure".into(), "a switch whose configuration is applied again may drop its links".into()),
         (
@@ -54,7 +54,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     out.push_str("\n`kubectl apply --server-side -k kubernetes` applies all of `kubernetes/` but `nodes/` at once, where hosts and operators are there.\n");
     out.push_str("\n## What the site brings\n\n- Secrets that pull images, where the registry wants them.\n");
     for storage in &d.storages {
-        if let Some(class) = &storage.class {
+        if let crate::design::StorageKind::External { class, .. } = &storage.kind {
             let _ = writeln!(out, "- StorageClass `{class}` ({}).", storage.at.source);
         }
     }

@@ -6,7 +6,7 @@ use super::Artifacts;
 use crate::Compilation;
 use crate::base::quantity::{decimal, find_unit};
 use crate::base::{Dimension, Quantity, Rational};
-use crate::design::{Design, Storage};
+use crate::design::{Design, FailureDomain, Storage};
 use crate::topology::storage::{domains, figures, usable_share, without_largest};
 
 fn shown(value: Option<Rational>, dimension: Dimension, unit: &str) -> String {
@@ -15,17 +15,17 @@ fn shown(value: Option<Rational>, dimension: Dimension, unit: &str) -> String {
 
 /// Whether what `fill` allows still heals when the largest host or rack is lost.
 fn heal_rows(d: &Design, storage: &Storage, raw: Option<Rational>, out: &mut String) {
-    let (Some(raw), "ceph") = (raw.filter(|r| *r > Rational::from_integer(0)), storage.kind.as_str()) else { return };
-    let filled = raw * storage.fill.value;
+    let (Some(raw), Some(ceph)) = (raw.filter(|r| *r > Rational::from_integer(0)), storage.ceph()) else { return };
+    let filled = raw * ceph.fill.value;
     let percent = |share: Rational| decimal(share * Rational::from_integer(100), 1);
     let _ = writeln!(
         out,
         "| filled to {} % (fill) | raw × {} % | {} |",
-        percent(storage.fill.value),
-        percent(storage.fill.value),
+        percent(ceph.fill.value),
+        percent(ceph.fill.value),
         shown(Some(filled), Dimension::Bytes, "TB")
     );
-    for domain in ["host", "rack"] {
+    for domain in [FailureDomain::Host, FailureDomain::Rack] {
         let domains = domains(d, storage, domain);
         if domains.len() < 2 {
             continue;
@@ -53,12 +53,12 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     );
     for storage in &d.storages {
         let f = figures(d, storage);
-        let _ = write!(out, "\n## {} ({})\n\n| | sum | value |\n|---|---|---|\n", storage.name, storage.kind);
-        let hosts = storage.hosts.len();
+        let _ = write!(out, "\n## {} ({})\n\n| | sum | value |\n|---|---|---|\n", storage.name, storage.word());
+        let hosts = storage.hosts().len();
         let disks = if hosts > 0 { format!("{hosts} hosts × {} disks", f.counts.0 / hosts.max(1)) } else { "declared".into() };
         let _ = writeln!(out, "| raw | {disks} | {} |", shown(f.raw, Dimension::Bytes, "TB"));
         heal_rows(d, storage, f.raw, &mut out);
-        for (part, usable) in storage.parts.iter().zip(&f.parts) {
+        for (part, usable) in storage.parts().iter().zip(&f.parts) {
             let share = usable_share(d, storage, part);
             let (n, m) = part.factor();
             let what = part.erasure.map_or(format!("{} replicas", part.replicas), |(k, m)| format!("{k} + {m}"));
@@ -70,7 +70,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
                 decimal(share * Rational::from_integer(100), 2),
                 shown(Some(*usable), Dimension::Bytes, "TB")
             );
-            let have = domains(d, storage, &part.failure_domain).len() as i64;
+            let have = domains(d, storage, part.failure_domain).len() as i64;
             let _ =
                 writeln!(out, "| failure domains of {} | {} {}s of {have} | {} to spare |", part.name, part.width(), part.failure_domain, have - part.width());
         }
@@ -80,7 +80,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
             None => format!("disks {disks}"),
         };
         let _ = writeln!(out, "| read | {sum} | {} |", shown(f.read, Dimension::Rate, "GB/s"));
-        match storage.parts.first() {
+        match storage.parts().first() {
             Some(part) => {
                 let (n, m) = part.factor();
                 let _ = writeln!(
@@ -95,7 +95,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
                 let _ = writeln!(out, "| write | disks | {} |", shown(f.write, Dimension::Rate, "GB/s"));
             }
         }
-        if storage.kind == "local_nvme" {
+        if storage.local().is_some() {
             out.push_str("\nA lost disk loses the volumes that touch it: not for what must be kept.\n");
         }
     }
@@ -103,7 +103,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         out.push_str("\n## Volumes\n\n| volume | on | size | raw, with copies | access |\n|---|---|---|---|---|\n");
         for volume in &d.volumes {
             let storage = &d.storages[volume.storage];
-            let factor = volume.part.and_then(|p| storage.parts.get(p)).or(storage.parts.first()).map_or(Rational::from_integer(1), |part| {
+            let factor = volume.part.and_then(|p| storage.parts().get(p)).or(storage.parts().first()).map_or(Rational::from_integer(1), |part| {
                 let (n, m) = part.factor();
                 Rational::new(n, m)
             });
@@ -112,7 +112,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         }
     }
     for workload in &d.workloads {
-        let Some(checkpoint) = &workload.checkpoint else { continue };
+        let Some(checkpoint) = &workload.checkpoint() else { continue };
         let f = figures(d, &d.storages[d.volumes[checkpoint.volume].storage]);
         let time = |rate: Option<Rational>, bytes: Rational| rate.map_or("unknown".to_owned(), |r| format!("{} s", decimal(bytes / r, 1)));
         let readers = checkpoint.size.value * Rational::from_integer(checkpoint.readers.into());

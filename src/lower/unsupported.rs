@@ -1,7 +1,10 @@
 //! What the language accepts and this version does not emit: an error of `build`, at the field that asks for it. Nothing is dropped in silence.
 
 use crate::base::{Diagnostic, Span};
-use crate::design::Design;
+use crate::design::{
+    Allocation, Cni, Design, Distribution, Gitops, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Runtime, Scheduler, ShapeWord, SharingMode, StorageWord,
+    SwitchOs, TrainingForm, Vip, WorkloadKind, WorkloadWord,
+};
 
 fn fault(span: Span, what: &str, instead: &str) -> Diagnostic {
     Diagnostic::error("AIC1490", format!("{what} is not emitted by this version")).at(span, "asked here").help(instead.to_owned())
@@ -12,23 +15,23 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     let cluster = &design.cluster;
     let at = &cluster.at;
-    if cluster.distribution != "kubeadm" {
+    if cluster.distribution != Distribution::Kubeadm {
         out.push(fault(
             at.field("distribution"),
             &format!("distribution = {}", cluster.distribution),
             "distribution = kubeadm; `aic check` and `--emit plan` work for all",
         ));
     }
-    if cluster.gitops != "none" {
+    if cluster.gitops != Gitops::None {
         out.push(fault(at.field("gitops"), &format!("gitops = {}", cluster.gitops), "gitops = none: Helm values and the commands"));
     }
-    if cluster.scheduler != "kueue" {
+    if cluster.scheduler != Scheduler::Kueue {
         out.push(fault(at.field("scheduler"), &format!("scheduler = {}", cluster.scheduler), "scheduler = kueue"));
     }
-    if let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != "cilium") {
+    if let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != Cni::Cilium) {
         out.push(fault(at.field("pods.cni"), &format!("cni = {}", pods.cni), "cni = cilium"));
     }
-    if !matches!(cluster.os.as_str(), "ubuntu_24_04" | "ubuntu_22_04") {
+    if !matches!(cluster.os, Os::Ubuntu2404 | Os::Ubuntu2204) {
         out.push(fault(at.field("os"), &format!("os = {}", cluster.os), "os = ubuntu_24_04"));
     }
     if cluster.mirror.is_some() {
@@ -42,7 +45,7 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     storages(design, &mut out);
     workloads(design, &mut out);
     if let Some(control_plane) = design.control_plane.as_ref().filter(|c| !c.managed) {
-        if control_plane.vip == "keepalived" {
+        if control_plane.vip == Vip::Keepalived {
             out.push(fault(control_plane.at.field("vip"), "vip = keepalived", "vip = kube_vip or external"));
         }
         if control_plane.etcd_hosts.iter().any(|h| !control_plane.hosts.contains(h)) {
@@ -60,14 +63,14 @@ fn fabrics(design: &Design, out: &mut Vec<Diagnostic>) {
                 out.push(fault(span, what, "delete it and set it on the switches by the site's own tool"));
             }
         }
-        if fabric.topology.shape == "dragonfly_plus" {
+        if fabric.topology.word() == ShapeWord::DragonflyPlus {
             out.push(fault(fabric.at.field("topology"), "topology : dragonfly_plus", "topology : fat_tree { tiers = 3 }"));
         }
-        if let Some(span) = fabric.at.set("redundancy").filter(|_| fabric.redundancy == "evpn") {
+        if let Some(span) = fabric.at.set("redundancy").filter(|_| fabric.redundancy() == Redundancy::Evpn) {
             out.push(fault(span, "redundancy = evpn", "redundancy = mlag"));
         }
-        let cumulus = fabric.leaf.as_ref().is_some_and(|l| l.operating_system() == "cumulus");
-        if let Some(congestion) = fabric.congestion.as_ref().filter(|_| cumulus) {
+        let cumulus = fabric.leaf.as_ref().is_some_and(|l| l.operating_system() == SwitchOs::Cumulus);
+        if let Some(congestion) = fabric.congestion().filter(|_| cumulus) {
             // `nv set qos roce` pauses priority 3, to which DSCP 24 to 31 belong, and marks by ECN.
             if congestion.pfc_priority != 3 {
                 out.push(fault(fabric.at.field("congestion.pfc_priority"), "another paused priority than 3 on Cumulus Linux", "pfc_priority = 3"));
@@ -84,7 +87,7 @@ fn fabrics(design: &Design, out: &mut Vec<Diagnostic>) {
         if let Some(span) = network.at.set("pkey") {
             out.push(fault(span, "a partition key", "delete it; pods then use the default partition"));
         }
-        if let Some(span) = network.at.set("ipam").filter(|_| network.ipam != "nv_ipam") {
+        if let Some(span) = network.at.set("ipam").filter(|_| network.ipam != Ipam::NvIpam) {
             out.push(fault(span, &format!("ipam = {}", network.ipam), "ipam = nv_ipam"));
         }
     }
@@ -98,13 +101,13 @@ fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
             if vendor.as_deref() != Some("nvidia") {
                 out.push(fault(at.field("gpu"), "a pool of other GPUs than NVIDIA's", "NVIDIA GPUs"));
             }
-            if gpu.allocation == "dra" {
+            if gpu.allocation == Allocation::Dra {
                 out.push(fault(at.field("gpu.allocation"), "allocation = dra", "allocation = device_plugin"));
             }
             if gpu.imex {
                 out.push(fault(at.field("gpu.imex"), "IMEX", "imex = false"));
             }
-            if gpu.sharing.as_ref().is_some_and(|s| s.mode == "mps") {
+            if gpu.sharing.as_ref().is_some_and(|s| s.mode == SharingMode::Mps) {
                 out.push(fault(at.field("gpu.sharing"), "sharing : mps", "sharing : time_slicing"));
             }
             if !gpu.driver.contains('.') && crate::versions::driver(&gpu.driver) == gpu.driver {
@@ -115,13 +118,13 @@ fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
                 ));
             }
         }
-        if let Some(rdma) = pool.rdma.as_ref().filter(|r| r.mode != "sriov") {
-            out.push(fault(at.field("rdma"), &format!("rdma : {}", rdma.mode), "rdma : sriov"));
+        if let Some(rdma) = pool.rdma.as_ref().filter(|r| !matches!(r.mode, Rdma::Sriov { .. })) {
+            out.push(fault(at.field("rdma"), &format!("rdma : {}", rdma.mode.word()), "rdma : sriov"));
         }
         if pool.nodes.is_some() {
             out.push(fault(at.field("nodes"), "a cloud node group", "hosts of your own"));
         }
-        if pool.runtime != "default" {
+        if pool.runtime != Runtime::Default {
             out.push(fault(at.field("runtime"), &format!("runtime = {}", pool.runtime), "runtime = default"));
         }
     }
@@ -133,18 +136,18 @@ fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
 
 fn storages(design: &Design, out: &mut Vec<Diagnostic>) {
     for storage in &design.storages {
-        if !matches!(storage.kind.as_str(), "ceph" | "local_nvme" | "external") {
-            out.push(fault(storage.at.head, &format!("storage of kind {}", storage.kind), "storage : external { class = \"…\" } names a class that exists"));
+        if storage.file_server().is_some() || storage.word() == StorageWord::S3 {
+            out.push(fault(storage.at.head, &format!("storage of kind {}", storage.word()), "storage : external { class = \"…\" } names a class that exists"));
         }
-        if storage.kind == "local_nvme" && (storage.provisioner != "topolvm" || storage.raid != "none") {
+        if storage.local().is_some_and(|l| l.provisioner != Provisioner::Topolvm || l.raid != Raid::None) {
             out.push(fault(storage.at.head, "static or striped local storage", "provisioner = topolvm, raid = none"));
         }
         if storage.gds {
             out.push(fault(storage.at.field("gds"), "GPUDirect Storage", "gds = false"));
         }
     }
-    if design.storages.iter().filter(|s| s.kind == "ceph").count() > 1 {
-        out.push(fault(design.storages.iter().rfind(|s| s.kind == "ceph").map_or(Span::default(), |s| s.at.head), "a second Ceph cluster", "one"));
+    if design.storages.iter().filter(|s| s.ceph().is_some()).count() > 1 {
+        out.push(fault(design.storages.iter().rfind(|s| s.ceph().is_some()).map_or(Span::default(), |s| s.at.head), "a second Ceph cluster", "one"));
     }
     for volume in design.volumes.iter().filter(|v| v.snapshots.is_some()) {
         out.push(fault(volume.at.field("snapshots"), "a schedule of snapshots", "snapshots by the site's own tool"));
@@ -154,19 +157,21 @@ fn storages(design: &Design, out: &mut Vec<Diagnostic>) {
 fn workloads(design: &Design, out: &mut Vec<Diagnostic>) {
     for workload in &design.workloads {
         let at = &workload.at;
-        if workload.kind == "manifest" {
+        if workload.word() == WorkloadWord::Manifest {
             out.push(fault(at.head, "workload : manifest", "declare its image, cpu and memory"));
         }
-        if workload.kind == "training" && workload.form != "jobset" {
-            out.push(fault(at.field("form"), &format!("form = {}", workload.form), "form = jobset"));
+        if let WorkloadKind::Training { form, .. } = workload.kind
+            && form != TrainingForm::Jobset
+        {
+            out.push(fault(at.field("form"), &format!("form = {form}"), "form = jobset"));
         }
-        if !workload.roles.is_empty() {
-            out.push(fault(at.field(&format!("role.{}", workload.roles[0].name)), "disaggregated serving", "a workload for each role"));
+        if !workload.roles().is_empty() {
+            out.push(fault(at.field(&format!("role.{}", workload.roles()[0].name)), "disaggregated serving", "a workload for each role"));
         }
-        if !workload.autoscale.is_empty() {
+        if !workload.autoscale().is_empty() {
             out.push(fault(at.field("autoscale"), "autoscaling", "a fixed number of replicas"));
         }
-        let serves = matches!(workload.kind.as_str(), "inference" | "service");
+        let serves = workload.is_served();
         if workload.place.spread.is_some() && (!serves || workload.nodes > 1) {
             out.push(fault(at.field("place.spread"), "spreading pods that belong together", "`place { prefer = … }`, or no `spread`"));
         }
@@ -176,7 +181,7 @@ fn workloads(design: &Design, out: &mut Vec<Diagnostic>) {
         if workload.queue.is_none() && workload.place.slice.is_some() {
             out.push(fault(at.field("place.slice"), "a slice without a queue", "queue = …: Kueue places the gang"));
         }
-        if workload.replicas > 1 && workload.kind == "training" {
+        if workload.replicas > 1 && workload.is_training() {
             out.push(fault(at.field("replicas"), "several replicas of a training job", "replicas = 1"));
         }
         if workload.mounts.iter().any(|m| design.volumes[m.volume].per_host) {

@@ -102,7 +102,7 @@ impl PlanAttributes {
         let s = self.design.storages.get(index)?;
         let figures = storage::figures(&self.design, s);
         if let Some((part, attribute)) = name.split_once('.') {
-            let i = s.parts.iter().position(|p| p.name == part)?;
+            let i = s.parts().iter().position(|p| p.name == part)?;
             return if attribute == "usable" { quantity(*figures.parts.get(i)?, Dimension::Bytes) } else { None };
         }
         match name {

@@ -8,7 +8,7 @@ pub mod resources;
 
 use std::collections::BTreeMap;
 
-use crate::design::{Design, Pool, PoolRole};
+use crate::design::{Design, Level, NodeGroupKind, Pool, PoolRole, TaintEffect};
 use crate::topology::Topology;
 
 pub use pods::{PodShape, WorkloadPods};
@@ -58,7 +58,7 @@ pub struct Nodes {
     /// Taints, by pool.
     pub taints: Vec<Vec<NodeTaint>>,
     /// Topology levels, by pool: level and key, widest first.
-    pub levels: Vec<Vec<(&'static str, String)>>,
+    pub levels: Vec<Vec<(Level, String)>>,
     /// Pods, by workload.
     pub pods: Vec<WorkloadPods>,
 }
@@ -110,7 +110,11 @@ impl Nodes {
 /// The label that says to which pool a node belongs. A kubelet cannot set it itself, except in managed groups, which cannot set the protected one.
 pub fn pool_label(design: &Design, pool: &Pool) -> String {
     let domain = &design.cluster.label_domain;
-    if pool.nodes.as_ref().is_some_and(|n| n.group == "managed") { format!("{domain}/pool") } else { format!("{domain}.node-restriction.kubernetes.io/pool") }
+    if pool.nodes.as_ref().is_some_and(|n| n.group == NodeGroupKind::Managed) {
+        format!("{domain}/pool")
+    } else {
+        format!("{domain}.node-restriction.kubernetes.io/pool")
+    }
 }
 
 /// `nvidia.com/gpu`, `amd.com/gpu` or `habana.ai/gaudi`: what the vendor's plugin calls a GPU.
@@ -135,10 +139,10 @@ fn taints(design: &Design, pool: &Pool) -> Vec<NodeTaint> {
     out.extend(pool.taints.iter().map(|t| NodeTaint {
         key: t.key.clone(),
         value: t.value.clone(),
-        effect: match t.effect.as_str() {
-            "prefer_no_schedule" => "PreferNoSchedule",
-            "no_execute" => "NoExecute",
-            _ => "NoSchedule",
+        effect: match t.effect {
+            TaintEffect::PreferNoSchedule => "PreferNoSchedule",
+            TaintEffect::NoExecute => "NoExecute",
+            TaintEffect::NoSchedule => "NoSchedule",
         },
     }));
     out

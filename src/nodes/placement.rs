@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::resources::Resources;
 use super::{Nodes, PodShape};
-use crate::design::{Design, Pool, Workload};
+use crate::design::{Design, NumaPolicy, Pool, Workload};
 
 /// Places every pod that fits.
 pub fn place(design: &Design, nodes: &mut Nodes) {
@@ -37,7 +37,7 @@ pub fn place(design: &Design, nodes: &mut Nodes) {
 /// Whether a host with so much free takes one more pod.
 fn admits(design: &Design, pool: &Pool, host: usize, free: &Resources, requests: &Resources) -> bool {
     let fits = requests.iter().all(|(name, amount)| free.get(name).is_some_and(|f| f >= amount));
-    if !fits || pool.numa_policy != "single_numa_node" {
+    if !fits || pool.numa_policy != NumaPolicy::SingleNumaNode {
         return fits;
     }
     // All of it must fit on one NUMA node.
@@ -59,7 +59,7 @@ fn take(free: &mut Resources, requests: &Resources) {
 fn place_shape(design: &Design, nodes: &Nodes, workload: &Workload, pool_id: usize, shape: &mut PodShape, free: &mut [Resources]) {
     let pool = &design.pools[pool_id];
     let gangs = shape.count / shape.gang.max(1);
-    let level = workload.place.within.as_deref().or(workload.place.prefer.as_deref());
+    let level = workload.place.within.or(workload.place.prefer);
     if shape.gang <= 1 && level.is_none() {
         spread(design, pool, shape, free);
         return;

@@ -3,7 +3,7 @@
 use super::gpu_resource;
 use super::resources::{Resources, hugepage_resource, mig_resource, rail_ports, rails};
 use crate::base::Quantity;
-use crate::design::{Design, Pool, Workload};
+use crate::design::{Design, MigStrategy, Pool, Rdma, TrainingForm, Workload, WorkloadKind};
 
 /// Equal pods of a workload.
 #[derive(Clone, Debug)]
@@ -34,18 +34,19 @@ pub struct WorkloadPods {
 /// The pods of one workload.
 pub fn of_workload(design: &Design, workload: &Workload) -> WorkloadPods {
     let Some(pool) = design.pool_of(workload).map(|p| &design.pools[p]) else { return WorkloadPods::default() };
-    let object = match workload.kind.as_str() {
-        "training" => match workload.form.as_str() {
-            "trainjob" => "TrainJob",
-            "mpijob" => "MPIJob",
-            "pytorchjob" => "PyTorchJob",
-            "rayjob" => "RayJob",
-            "volcano" => "Job.batch.volcano.sh",
-            _ => "JobSet",
+    let object = match workload.kind {
+        WorkloadKind::Training { form, .. } => match form {
+            TrainingForm::Jobset => "JobSet",
+            TrainingForm::Trainjob => "TrainJob",
+            TrainingForm::Mpijob => "MPIJob",
+            TrainingForm::Pytorchjob => "PyTorchJob",
+            TrainingForm::Rayjob => "RayJob",
+            TrainingForm::Volcano => "Job.batch.volcano.sh",
         },
-        "batch" => "Job",
-        "inference" if workload.nodes > 1 => "LeaderWorkerSet",
-        _ => "Deployment",
+        WorkloadKind::Batch { .. } => "Job",
+        WorkloadKind::Inference(_) if workload.nodes > 1 => "LeaderWorkerSet",
+        WorkloadKind::Inference(_) | WorkloadKind::Service(_) => "Deployment",
+        WorkloadKind::Manifest { .. } => return WorkloadPods { object: "manifest", shapes: Vec::new() },
     };
     let shape = |template: &str, count: i64, gang: i64, requests| PodShape {
         template: template.to_owned(),
@@ -55,17 +56,16 @@ pub fn of_workload(design: &Design, workload: &Workload) -> WorkloadPods {
         candidates: Vec::new(),
         placed: Vec::new(),
     };
-    let shapes = if workload.kind == "manifest" {
-        Vec::new()
-    } else if workload.roles.is_empty() {
+    let shapes = if workload.roles().is_empty() {
         let requests = requests(design, pool, workload, workload.gpus, workload.cpu, &workload.memory);
-        match workload.kind.as_str() {
-            "training" => vec![shape("worker", workload.nodes * workload.replicas, workload.nodes, requests)],
-            "batch" => vec![shape("worker", workload.parallelism.min(workload.completions), 1, requests)],
-            _ => vec![shape(&workload.name, workload.nodes * workload.replicas, workload.nodes, requests)],
+        match workload.kind {
+            WorkloadKind::Training { .. } => vec![shape("worker", workload.nodes * workload.replicas, workload.nodes, requests)],
+            WorkloadKind::Batch { completions, parallelism, .. } => vec![shape("worker", parallelism.min(completions), 1, requests)],
+            WorkloadKind::Manifest { .. } => Vec::new(),
+            WorkloadKind::Inference(_) | WorkloadKind::Service(_) => vec![shape(&workload.name, workload.nodes * workload.replicas, workload.nodes, requests)],
         }
     } else {
-        workload.roles.iter().map(|r| shape(&r.name, r.replicas * r.nodes, r.nodes, requests(design, pool, workload, r.gpus, r.cpu, &r.memory))).collect()
+        workload.roles().iter().map(|r| shape(&r.name, r.replicas * r.nodes, r.nodes, requests(design, pool, workload, r.gpus, r.cpu, &r.memory))).collect()
     };
     WorkloadPods { object, shapes }
 }
@@ -81,7 +81,7 @@ fn requests(design: &Design, pool: &Pool, workload: &Workload, gpus: i64, cpu: i
         out.insert(hugepage_resource(size), workload.hugepages.whole());
     }
     if let Some((profile, count)) = &workload.slice {
-        let single = pool.gpu.as_ref().and_then(|g| g.mig.as_ref()).is_some_and(|(strategy, _)| strategy == "single");
+        let single = pool.gpu.as_ref().and_then(|g| g.mig.as_ref()).is_some_and(|mig| mig.strategy == MigStrategy::Single);
         let name = if single { gpu_resource(design, pool).to_owned() } else { mig_resource(profile) };
         out.insert(name, i128::from(*count));
     } else if gpus > 0 {
@@ -92,10 +92,10 @@ fn requests(design: &Design, pool: &Pool, workload: &Workload, gpus: i64, cpu: i
     if workload.rdma
         && let (Some(rdma), Some(host)) = (&pool.rdma, pool.hosts.first())
     {
-        if rdma.mode == "efa" {
+        if rdma.mode == Rdma::Efa {
             out.insert("vpc.amazonaws.com/efa".into(), rails(design, pool, *host).len() as i128);
         } else {
-            out.extend(rail_ports(design, pool, *host).iter().map(|port| (port.resource(&rdma.mode), 1)));
+            out.extend(rail_ports(design, pool, *host).iter().map(|port| (port.resource(rdma.mode), 1)));
         }
     }
     out

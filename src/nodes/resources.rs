@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{NodeShape, gpu_resource};
 use crate::base::Rational;
-use crate::design::{Design, DeviceKind, Pool};
+use crate::design::{Design, DeviceKind, Mig, MigStrategy, Pool, Rdma};
 
 /// Amounts by resource name: CPUs and devices whole, memory and disk in bytes.
 pub type Resources = BTreeMap<String, i128>;
@@ -80,8 +80,8 @@ fn boot_disk(design: &Design, pool: &Pool, host: usize) -> i128 {
     let taken: Vec<&str> = design
         .storages
         .iter()
-        .filter(|s| s.hosts.contains(&host))
-        .filter_map(|s| s.disks.as_deref())
+        .filter(|s| s.hosts().contains(&host))
+        .filter_map(|s| Some(s.on_disks()?.1))
         .chain(design.control_plane.iter().filter_map(|c| c.etcd_disk.as_deref()))
         .collect();
     system
@@ -101,12 +101,12 @@ pub fn gpus(design: &Design, pool: &Pool, host: usize) -> Resources {
     let Some(gpu) = pool.gpu.as_ref().filter(|_| count > 0) else { return out };
     let mut units: Vec<(String, i128)> = Vec::new();
     match &gpu.mig {
-        Some((strategy, layout)) if strategy == "mixed" => {
+        Some(Mig { strategy: MigStrategy::Mixed, layout }) => {
             for profile in layout {
                 units.push((mig_resource(profile), count));
             }
         }
-        Some((_, layout)) => units.push((gpu_resource(design, pool).to_owned(), count * layout.len() as i128)),
+        Some(Mig { strategy: MigStrategy::Single, layout }) => units.push((gpu_resource(design, pool).to_owned(), count * layout.len() as i128)),
         None => units.push((gpu_resource(design, pool).to_owned(), count)),
     }
     for (name, amount) in units {
@@ -155,8 +155,8 @@ impl RailPort {
     }
 
     /// The extended resource by which pods ask for it.
-    pub fn resource(&self, mode: &str) -> String {
-        format!("{}/{}", if mode == "shared" { "rdma" } else { "nvidia.com" }, self.name())
+    pub fn resource(&self, mode: Rdma) -> String {
+        format!("{}/{}", if matches!(mode, Rdma::Shared { .. }) { "rdma" } else { "nvidia.com" }, self.name())
     }
 
     /// Its Linux name.
@@ -183,15 +183,11 @@ pub fn rail_ports(design: &Design, pool: &Pool, host: usize) -> Vec<RailPort> {
 
 fn rdma(design: &Design, pool: &Pool, host: usize) -> Resources {
     let Some(rdma) = &pool.rdma else { return Resources::new() };
-    if rdma.mode == "efa" {
+    if rdma.mode == Rdma::Efa {
         return Resources::from([("vpc.amazonaws.com/efa".to_owned(), rails(design, pool, host).len() as i128)]);
     }
-    let each = match rdma.mode.as_str() {
-        "sriov" => i128::from(rdma.vfs),
-        "shared" => i128::from(rdma.per_host),
-        _ => 1,
-    };
-    rail_ports(design, pool, host).iter().map(|port| (port.resource(&rdma.mode), each)).collect()
+    let each = i128::from(rdma.mode.pods_per_port());
+    rail_ports(design, pool, host).iter().map(|port| (port.resource(rdma.mode), each)).collect()
 }
 
 /// Bytes a second of one rail port.

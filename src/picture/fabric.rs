@@ -180,7 +180,7 @@ pub fn draw(c: &Compilation, id: usize) -> Option<Drawing> {
         let row = row_of(switches[switch as usize].tier)?;
         Some((row.x(index[switch as usize], total)? + WIDTH / 2.0, row.y))
     };
-    let rails = fabric.topology.rails && plan.rails > 1;
+    let rails = fabric.topology.rails() && plan.rails > 1;
     for ((a, b), n) in &trunks {
         let (Some(low), Some(up)) = (place(*a), place(*b)) else { continue };
         if low.1 == up.1 {
@@ -265,7 +265,7 @@ fn heading(out: &mut Drawing, c: &Compilation, id: usize) {
         tera if tera < 1.0 => format!("{:.0} Gb/s", tera * 1000.0),
         tera => format!("{tera:.1} Tb/s"),
     };
-    let mut words = vec![fabric.kind.clone(), fabric.topology.shape.clone()];
+    let mut words = vec![fabric.word().to_string(), fabric.topology.word().to_string()];
     if fabric.planes > 1 {
         words.push(format!("{} planes", fabric.planes));
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Drawing, RAILS};
-use crate::design::{DeviceKind, System};
+use crate::design::{DeviceKind, LinkMedium, System};
 use crate::topology::DeviceGraph;
 
 const WIDTH: f64 = 98.0;
@@ -53,7 +53,7 @@ pub fn draw(system: &System, graph: &DeviceGraph) -> Drawing {
     let mut queue: std::collections::VecDeque<u16> = roots.iter().copied().collect();
     roots.iter().for_each(|r| seen[*r as usize] = true);
     while let Some(device) = queue.pop_front() {
-        for link in system.links.iter().filter(|l| matches!(l.medium.as_str(), "pcie" | "nvlink_c2c" | "usb")) {
+        for link in system.links.iter().filter(|l| matches!(l.medium, LinkMedium::Pcie | LinkMedium::NvlinkC2c | LinkMedium::Usb)) {
             let others = match (link.a.contains(&device), link.b.contains(&device)) {
                 (true, _) => &link.b,
                 (_, true) => &link.a,
@@ -121,7 +121,7 @@ fn numa_range(first: i64, count: i64) -> String {
 fn lines(out: &mut Drawing, tree: &Tree, layout: &Layout, y: impl Fn(usize) -> f64) {
     let system = tree.system;
     let centre = |device: u16| layout.places.get(&device).map(|(x, row)| (x + WIDTH / 2.0, y(*row)));
-    for link in system.links.iter().filter(|l| matches!(l.medium.as_str(), "nvlink" | "xgmi")) {
+    for link in system.links.iter().filter(|l| matches!(l.medium, LinkMedium::Nvlink | LinkMedium::Xgmi)) {
         for (n, a) in link.a.iter().enumerate() {
             for b in &link.b {
                 let (Some(a_at), Some(b_at)) = (centre(*a), centre(*b)) else { continue };

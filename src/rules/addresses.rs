@@ -5,6 +5,7 @@ use ipnet::IpNet;
 use super::Context;
 use crate::base::names::grouped;
 use crate::base::{Diagnostic, Report, Span};
+use crate::design::{Cni, Vip};
 use crate::topology::addresses::capacity;
 
 fn overlap(a: &IpNet, b: &IpNet) -> bool {
@@ -16,14 +17,14 @@ pub fn overlaps(cx: &Context, report: &mut Report) {
     let cluster = &cx.design.cluster;
     let mut ranges: Vec<(String, IpNet, Span)> = cx.networks().map(|(_, n)| (format!("network {}", n.name), n.cidr, n.at.field("cidr"))).collect();
     // On a cloud, pods take addresses of the site's own network.
-    if let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != "aws_vpc" && p.cni != "gke") {
+    if let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != Cni::AwsVpc && p.cni != Cni::Gke) {
         ranges.push(("the pod range".into(), pods.cidr, cluster.at.field("pods.cidr")));
     }
     if let Some(services) = cluster.services {
         ranges.push(("the service range".into(), services, cluster.at.field("services.cidr")));
     }
     for fabric in cx.design.fabrics.iter().filter(|f| f.sound) {
-        if let Some(routed) = &fabric.routed {
+        if let Some(routed) = &fabric.routed() {
             ranges.push((format!("loopbacks of fabric {}", fabric.name), routed.loopbacks, fabric.at.field("routed.loopbacks")));
             ranges.push((format!("links of fabric {}", fabric.name), routed.links, fabric.at.field("routed.links")));
         }
@@ -46,7 +47,7 @@ pub fn overlaps(cx: &Context, report: &mut Report) {
 /// AIC0602.
 pub fn pod_range(cx: &Context, report: &mut Report) {
     let cluster = &cx.design.cluster;
-    let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != "aws_vpc" && cluster.sound) else { return };
+    let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != Cni::AwsVpc && cluster.sound) else { return };
     let hosts = cx.nodes.pool_of_host.iter().filter(|p| p.is_some()).count();
     let prefix = pods.cidr.prefix_len();
     if pods.host_prefix < prefix || pods.host_prefix > pods.cidr.max_prefix_len() {
@@ -85,12 +86,12 @@ pub fn network_size(cx: &Context, report: &mut Report) {
     }
     // A /31 joins one port with its leaf: the other address is the one pod's.
     for (_, pool) in cx.pools() {
-        let Some(rdma) = pool.rdma.as_ref().filter(|r| r.mode == "sriov" && r.vfs > 1) else { continue };
+        let Some((rdma, functions)) = pool.rdma.as_ref().and_then(|r| Some((r, r.mode.functions().filter(|n| *n > 1)?))) else { continue };
         let pair = cx.networks().find(|(_, n)| n.rail.is_some() && n.is_pairs() && rdma.fabrics.contains(&n.fabric));
         let Some((_, n)) = pair else { continue };
         report.push(
-            Diagnostic::error("AIC0603", format!("pool {} has {} virtual functions a port, network {} has one address for them", pool.name, rdma.vfs, n.name))
-                .at(pool.at.field("rdma.vfs"), format!("{} pods on a port", rdma.vfs))
+            Diagnostic::error("AIC0603", format!("pool {} has {} virtual functions a port, network {} has one address for them", pool.name, functions, n.name))
+                .at(pool.at.field("rdma.vfs"), format!("{functions} pods on a port"))
                 .at(n.at.field("host_prefix"), "two addresses: the leaf's and one more")
                 .help("vfs = 1: one pod a host and rail"),
         );
@@ -100,9 +101,10 @@ pub fn network_size(cx: &Context, report: &mut Report) {
         let fabric = &cx.design.fabrics[n.fabric];
         let attached: std::collections::HashSet<u32> = fabric.attach.iter().map(|p| p.host).collect();
         for (_, pool) in cx.pools() {
-            let Some(rdma) = pool.rdma.as_ref().filter(|r| r.fabrics.contains(&n.fabric) && r.mode == "sriov") else { continue };
+            let functions = pool.rdma.as_ref().filter(|r| r.fabrics.contains(&n.fabric)).and_then(|r| r.mode.functions());
+            let Some(functions) = functions else { continue };
             let hosts = pool.hosts.iter().filter(|h| attached.contains(&(**h as u32))).count() as u128;
-            let needed = hosts * rdma.vfs.max(1) as u128;
+            let needed = hosts * functions.max(1) as u128;
             if capacity(n) < needed {
                 report.push(
                     Diagnostic::error(
@@ -116,7 +118,7 @@ pub fn network_size(cx: &Context, report: &mut Report) {
                         ),
                     )
                     .at(n.at.field("cidr"), format!("{} addresses", grouped(capacity(n) as i128)))
-                    .at(pool.at.field("rdma"), format!("{hosts} hosts × {} a port", rdma.vfs))
+                    .at(pool.at.field("rdma"), format!("{hosts} hosts × {functions} a port"))
                     .help("a wider range"),
                 );
             }
@@ -158,7 +160,7 @@ pub fn mtu(cx: &Context, report: &mut Report) {
 /// AIC0605.
 pub fn host_block(cx: &Context, report: &mut Report) {
     let cluster = &cx.design.cluster;
-    let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != "aws_vpc") else { return };
+    let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != Cni::AwsVpc) else { return };
     let addresses = pods.addresses_per_host();
     for (_, pool) in cx.pools() {
         if pool.max_pods as u128 > addresses {
@@ -201,7 +203,7 @@ pub fn outside(cx: &Context, report: &mut Report) {
     let Some(network) = cx.design.node_network().map(|n| &cx.design.networks[n]).filter(|n| n.sound) else { return };
     if let Some(ip) = control_plane.endpoint.as_ref().and_then(|e| e.parse::<std::net::IpAddr>().ok())
         && !network.cidr.contains(&ip)
-        && control_plane.vip == "kube_vip"
+        && control_plane.vip == Vip::KubeVip
     {
         report.push(
             Diagnostic::error("AIC0606", format!("the endpoint {ip} is outside network {} {}, where the API servers are", network.name, network.cidr))
@@ -237,12 +239,12 @@ pub fn routed_rails(cx: &Context, report: &mut Report) {
     for (_, network) in cx.networks().filter(|(_, n)| !n.is_pairs()) {
         let fabric = &cx.design.fabrics[network.fabric];
         let plan = &cx.topology.fabrics[network.fabric];
-        if fabric.routed.is_none() || plan.fault.is_some() {
+        if fabric.routed().is_none() || plan.fault.is_some() {
             continue;
         }
         let leaves = plan.count(crate::topology::Tier::Leaf);
         let units = leaves / (plan.rails.max(1) * fabric.planes.max(1));
-        let spread = if network.rail.is_some() && fabric.topology.rails { units } else { leaves };
+        let spread = if network.rail.is_some() && fabric.topology.rails() { units } else { leaves };
         if spread > 1 {
             report.push(
                 Diagnostic::error(

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::base::{Diagnostic, Report};
-use crate::design::{DeviceKind, PoolRole};
+use crate::design::{DeviceKind, PoolRole, WorkloadWord};
 
 /// AIC1301.
 pub fn shared(cx: &Context, report: &mut Report) {
@@ -49,8 +49,8 @@ pub fn even(cx: &Context, report: &mut Report) {
 /// AIC1303.
 pub fn services(cx: &Context, report: &mut Report) {
     for (_, workload, pool) in cx.workloads() {
-        let uses = workload.gpus > 0 || workload.slice.is_some() || workload.roles.iter().any(|r| r.gpus > 0);
-        if pool.gpu.is_some() && !uses && workload.kind != "manifest" {
+        let uses = workload.gpus > 0 || workload.slice.is_some() || workload.roles().iter().any(|r| r.gpus > 0);
+        if pool.gpu.is_some() && !uses && workload.word() != WorkloadWord::Manifest {
             report.push(
                 Diagnostic::warning("AIC1303", format!("workload {} runs on the GPU hosts of pool {} and uses no GPU", workload.name, pool.name))
                     .at(workload.at.head, "no GPU asked")

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::base::{Diagnostic, Quantity, Report};
-use crate::design::Fabric;
+use crate::design::{Fabric, FabricWord, ShapeWord, SwitchedLink};
 use crate::topology::fabric::alternatives::alternatives;
 use crate::topology::ports::quantity;
 use crate::topology::{Fault, Tier};
@@ -37,20 +37,18 @@ fn describe(cx: &Context, id: usize, fabric: &Fabric, fault: &Fault) -> Option<D
         Fault::TierType(leaf, tier, model, link_type) => {
             Diagnostic::error("AIC0501", format!("leaf and {} of fabric {name} do not speak alike: {leaf} and {link_type}", tier.word()))
                 .at(fabric.at.field(tier.word()), format!("{model} is {link_type}"))
-                .at(fabric.at.field("leaf"), leaf.clone())
+                .at(fabric.at.field("leaf"), leaf.word())
                 .help("one link type a fabric")
         }
         Fault::LinkType(port, types, switch, link_type) => {
+            let spoken = types.iter().map(|t| t.word()).collect::<Vec<_>>().join(" or ");
             let host = cx.host(port.host as usize);
             let device = &host.system.devices[port.device as usize];
-            Diagnostic::error(
-                "AIC0501",
-                format!("{} of {} speaks {}, leaf {switch} of fabric {name} is {link_type}", device.label(), host.system.name, types.join(" or ")),
-            )
-            .at(fabric.at.field("attach"), format!("ports that speak {}", types.join(" or ")))
-            .at(fabric.at.field("leaf"), format!("{switch}: {link_type}"))
-            .why("the link stays down: an InfiniBand switch does not bring up an Ethernet port, nor the other way round")
-            .help(format!("a NIC with link type {link_type}, or a leaf that speaks {}", types.join(" or ")))
+            Diagnostic::error("AIC0501", format!("{} of {} speaks {}, leaf {switch} of fabric {name} is {link_type}", device.label(), host.system.name, spoken))
+                .at(fabric.at.field("attach"), format!("ports that speak {}", spoken))
+                .at(fabric.at.field("leaf"), format!("{switch}: {link_type}"))
+                .why("the link stays down: an InfiniBand switch does not bring up an Ethernet port, nor the other way round")
+                .help(format!("a NIC with link type {link_type}, or a leaf that speaks {}", spoken))
         }
         Fault::LeafPorts { down, up, radix, rate } => {
             let leaf = model_name(fabric, Tier::Leaf);
@@ -97,7 +95,7 @@ fn describe(cx: &Context, id: usize, fabric: &Fabric, fault: &Fault) -> Option<D
         Fault::Islands(leaves) => {
             let diagnostic = Diagnostic::error("AIC0506", format!("the {leaves} leaves of fabric {name} are islands: nothing joins them"))
                 .at(fabric.at.field("topology"), format!("{leaves} leaves, one tier"));
-            if fabric.topology.shape == "rail_only" {
+            if fabric.topology.word() == ShapeWord::RailOnly {
                 diagnostic.help("`spine = …` makes a tree of each rail; or `topology : rail_optimized { … }`; or one unit of all hosts")
             } else {
                 diagnostic.help("`inter_leaf`, `uplink { links = 2 }`, or `topology : leaf_spine`")
@@ -134,16 +132,16 @@ pub fn oversubscription(cx: &Context, report: &mut Report) {
 pub fn kinds(cx: &Context, report: &mut Report) {
     for (_, fabric) in cx.fabrics() {
         let Some(leaf) = &fabric.leaf else { continue };
-        let expected = match fabric.kind.as_str() {
-            "infiniband" => "infiniband",
-            "roce" | "ethernet" => "ethernet",
-            _ => continue,
+        let expected = match fabric.word() {
+            FabricWord::Infiniband => SwitchedLink::Infiniband,
+            FabricWord::Roce | FabricWord::Ethernet => SwitchedLink::Ethernet,
+            FabricWord::Nvlink | FabricWord::Managed => continue,
         };
         if leaf.link_type != expected {
             report.push(
-                Diagnostic::error("AIC0508", format!("fabric {} is {}, its leaf {} is a switch for {}", fabric.name, fabric.kind, leaf.name, leaf.link_type))
+                Diagnostic::error("AIC0508", format!("fabric {} is {}, its leaf {} is a switch for {}", fabric.name, fabric.word(), leaf.name, leaf.link_type))
                     .at(fabric.at.field("leaf"), format!("{}: {}", leaf.name, leaf.link_type))
-                    .at(fabric.at.head, format!("{} fabric", fabric.kind))
+                    .at(fabric.at.head, format!("{} fabric", fabric.word()))
                     .help(format!("a switch with link_type = {expected}")),
             );
         }
@@ -155,7 +153,7 @@ pub fn single_points(cx: &Context, report: &mut Report) {
     for (id, fabric) in cx.fabrics() {
         // What a cluster stands on: its nodes' and its storage's network. A training fabric without a switch stops the job, not the cluster.
         let carries = |network: Option<usize>| network.is_some_and(|n| cx.design.networks[n].fabric == id);
-        let storage = cx.storages().any(|(_, s)| carries(s.network) || carries(s.cluster_network));
+        let storage = cx.storages().any(|(_, s)| carries(s.network()) || carries(s.ceph().map(|c| c.cluster_network)));
         let nodes = carries(cx.design.node_network());
         if !(nodes || storage) || cx.topology.fabrics[id].fault.is_some() {
             continue;
@@ -185,7 +183,7 @@ pub fn single_points(cx: &Context, report: &mut Report) {
 /// AIC0301.
 pub fn narrow_uplinks(cx: &Context, report: &mut Report) {
     let mut told: Vec<(&str, crate::base::Span)> = Vec::new();
-    for (_, fabric) in cx.fabrics().filter(|(_, f)| matches!(f.kind.as_str(), "infiniband" | "roce" | "ethernet")) {
+    for (_, fabric) in cx.fabrics().filter(|(_, f)| f.is_planned()) {
         let mut systems: Vec<u32> = Vec::new();
         for port in &fabric.attach {
             let system = &cx.host(port.host as usize).system;

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::base::{Diagnostic, Report};
-use crate::design::MigProfile;
+use crate::design::{Mig, MigProfile, MigStrategy};
 
 /// Whether profiles can stand on one GPU together: each needs a start with its memory slices free, and the compute slices must suffice.
 fn layout_fits(profiles: &[&MigProfile], used: u64) -> bool {
@@ -17,7 +17,7 @@ fn layout_fits(profiles: &[&MigProfile], used: u64) -> bool {
 pub fn mig_layout(cx: &Context, report: &mut Report) {
     for (_, pool) in cx.pools() {
         let Some((gpu, host)) = pool.gpu.as_ref().zip(cx.first_host(pool)) else { continue };
-        let (Some((strategy, layout)), Some(model)) = (&gpu.mig, host.system.gpu_model()) else { continue };
+        let (Some(Mig { strategy, layout }), Some(model)) = (&gpu.mig, host.system.gpu_model()) else { continue };
         let span = pool.at.field("gpu.mig.layout=");
         let mut found = Vec::new();
         for (i, name) in layout.iter().enumerate() {
@@ -63,7 +63,7 @@ pub fn mig_layout(cx: &Context, report: &mut Report) {
                     .help("a smaller layout; profiles start only at certain memory slices"),
             );
         }
-        if strategy == "single" && layout.windows(2).any(|w| w[0] != w[1]) {
+        if *strategy == MigStrategy::Single && layout.windows(2).any(|w| w[0] != w[1]) {
             report.push(
                 Diagnostic::error("AIC0801", format!("pool {} mixes profiles under strategy single", pool.name))
                     .at(span, layout.join(", "))
@@ -85,13 +85,13 @@ pub fn slices(cx: &Context, report: &mut Report) {
                     .at(pool.at.field("gpu"), "no `mig`")
                     .help(format!("`mig {{ layout = [\"{profile}\"] }}` in the pool, or `gpus = 1`")),
             ),
-            (Some((profile, _)), Some((_, layout))) if !layout.contains(profile) => report.push(
+            (Some((profile, _)), Some(Mig { layout, .. })) if !layout.contains(profile) => report.push(
                 Diagnostic::error("AIC0802", format!("workload {} asks for a slice {profile}, pool {} makes {}", workload.name, pool.name, layout.join(", ")))
                     .at(workload.at.field("gpu.mig"), "asked here")
                     .at(pool.at.field("gpu.mig.layout"), "made here")
                     .help(format!("`mig = \"{}\"`", layout.first().map_or("", String::as_str))),
             ),
-            (None, Some((strategy, _))) if workload.gpus > 0 && strategy == "mixed" => report.push(
+            (None, Some(Mig { strategy, .. })) if workload.gpus > 0 && *strategy == MigStrategy::Mixed => report.push(
                 Diagnostic::error("AIC0802", format!("workload {} asks for whole GPUs, all GPUs of pool {} are sliced", workload.name, pool.name))
                     .at(workload.at.field("gpus"), "asked here")
                     .at(pool.at.field("gpu.mig"), "sliced here")

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::base::names::{dns_label_fault, grouped};
 use crate::base::{Diagnostic, Report};
-use crate::design::At;
+use crate::design::{At, Cni, Distribution};
 
 /// AIC1401. Source: Kubernetes, "Considerations for large clusters": no more than 5,000 nodes.
 pub fn node_count(cx: &Context, report: &mut Report) {
@@ -80,7 +80,7 @@ pub fn version(cx: &Context, report: &mut Report) {
 /// AIC1404.
 pub fn region(cx: &Context, report: &mut Report) {
     let cluster = &cx.design.cluster;
-    if cluster.sound && matches!(cluster.distribution.as_str(), "eks" | "gke" | "aks") && cluster.region.is_none() {
+    if cluster.sound && matches!(cluster.distribution, Distribution::Eks | Distribution::Gke | Distribution::Aks) && cluster.region.is_none() {
         report.push(
             Diagnostic::error("AIC1404", format!("a cluster on {} has a region", cluster.distribution))
                 .at(cluster.at.field("distribution"), "a cloud")
@@ -93,7 +93,7 @@ pub fn region(cx: &Context, report: &mut Report) {
 /// AIC1405.
 pub fn pod_network(cx: &Context, report: &mut Report) {
     let cluster = &cx.design.cluster;
-    let own = matches!(cluster.distribution.as_str(), "eks" | "gke" | "aks" | "k3s" | "rke2");
+    let own = matches!(cluster.distribution, Distribution::Eks | Distribution::Gke | Distribution::Aks | Distribution::K3s | Distribution::Rke2);
     if !cluster.sound {
         return;
     }
@@ -112,8 +112,8 @@ pub fn pod_network(cx: &Context, report: &mut Report) {
     if let Some(pods) = &cluster.pods
         && pods.network.is_none()
         && cx.design.networks.len() > 1
-        && pods.cni != "aws_vpc"
-        && pods.cni != "gke"
+        && pods.cni != Cni::AwsVpc
+        && pods.cni != Cni::Gke
     {
         report.push(
             Diagnostic::error("AIC1405", "the design has several networks; the pods' own is not named")

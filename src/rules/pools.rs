@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::Context;
 use crate::base::{Diagnostic, Quantity, Report};
+use crate::design::{Manager, NumaPolicy};
 use crate::nodes::resources::hugepage_resource;
 
 /// AIC0701.
 pub fn cpu_reservation(cx: &Context, report: &mut Report) {
     for (_, pool) in cx.pools() {
-        if pool.cpu_manager == "static" && pool.reserved_cores <= 0 {
+        if pool.cpu_manager == Manager::Static && pool.reserved_cores <= 0 {
             report.push(
                 Diagnostic::error("AIC0701", format!("pool {} pins CPUs and reserves none for the system", pool.name))
                     .at(pool.at.field("cpu.reserved_cores"), "nothing reserved")
@@ -55,7 +56,7 @@ pub fn memory_reservation(cx: &Context, report: &mut Report) {
                 )),
             );
         }
-        if pool.memory_manager == "static" {
+        if pool.memory_manager == Manager::Static {
             let nodes = i128::from(host.system.numa_nodes());
             // reservedMemory is given per NUMA node in whole bytes; the sum must be exact or the kubelet does not start.
             if pool.reserved.whole() + pool.eviction.whole() <= 0 {
@@ -67,7 +68,7 @@ pub fn memory_reservation(cx: &Context, report: &mut Report) {
                         .help(format!("reserved = {}GiB", 16 * nodes)),
                 );
             }
-            if pool.cpu_manager != "static" {
+            if pool.cpu_manager != Manager::Static {
                 report.push(
                     Diagnostic::error("AIC0702", format!("pool {} pins memory but not CPUs", pool.name))
                         .at(pool.at.field("memory.manager"), "static")
@@ -134,7 +135,7 @@ pub fn hugepages(cx: &Context, report: &mut Report) {
 /// AIC0704.
 pub fn single_numa(cx: &Context, report: &mut Report) {
     for (id, workload, pool) in cx.workloads() {
-        if pool.numa_policy != "single_numa_node" {
+        if pool.numa_policy != NumaPolicy::SingleNumaNode {
             continue;
         }
         let Some(host) = cx.first_host(pool) else { continue };

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::base::names::grouped;
 use crate::base::{Diagnostic, Report};
+use crate::design::Metric;
 
 /// AIC1101.
 pub fn quota(cx: &Context, report: &mut Report) {
@@ -89,7 +90,7 @@ pub fn missing_gpus(cx: &Context, report: &mut Report) {
 /// AIC1106.
 pub fn utilisation(cx: &Context, report: &mut Report) {
     for (_, workload, _) in cx.workloads() {
-        for (i, _) in workload.autoscale.iter().enumerate().filter(|(_, a)| a.metric == "gpu_utilisation") {
+        for (i, _) in workload.autoscale().iter().enumerate().filter(|(_, a)| a.metric == Metric::GpuUtilisation) {
             let key = if i == 0 { "autoscale.metric".to_owned() } else { format!("autoscale[{i}].metric") };
             report.push(
                 Diagnostic::error("AIC1106", format!("workload {} would be moved because its GPUs look idle", workload.name))

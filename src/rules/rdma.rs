@@ -4,17 +4,16 @@ use std::collections::HashSet;
 
 use super::Context;
 use crate::base::{Diagnostic, Report};
+use crate::design::{FabricWord, Rdma};
 
 /// AIC0901.
 pub fn silent_tcp(cx: &Context, report: &mut Report) {
     for (_, workload, pool) in cx.workloads() {
-        if workload.kind != "training" || workload.nodes < 2 || workload.rdma {
+        if !workload.is_training() || workload.nodes < 2 || workload.rdma {
             continue;
         }
-        let attached = cx.fabrics().find(|(_, f)| {
-            matches!(f.kind.as_str(), "infiniband" | "roce")
-                && pool.hosts.first().is_some_and(|h| f.attach.iter().filter(|p| p.host as usize == *h).count() >= 2)
-        });
+        let attached =
+            cx.fabrics().find(|(_, f)| f.is_training() && pool.hosts.first().is_some_and(|h| f.attach.iter().filter(|p| p.host as usize == *h).count() >= 2));
         let Some((_, fabric)) = attached else { continue };
         let mut diagnostic = Diagnostic::error(
             "AIC0901",
@@ -50,16 +49,16 @@ pub fn unattached(cx: &Context, report: &mut Report) {
                         .help("attach the hosts' NICs to the fabric, or name the fabric that they are on"),
                 );
             }
-            if !matches!(fabric.kind.as_str(), "infiniband" | "roce" | "managed") {
+            if !matches!(fabric.word(), FabricWord::Infiniband | FabricWord::Roce | FabricWord::Managed) {
                 report.push(
-                    Diagnostic::error("AIC0902", format!("fabric {} is {}: it carries no RDMA", fabric.name, fabric.kind))
+                    Diagnostic::error("AIC0902", format!("fabric {} is {}: it carries no RDMA", fabric.name, fabric.word()))
                         .at(pool.at.field("rdma.fabric"), "asked here")
-                        .at(fabric.at.head, format!("{} fabric", fabric.kind))
+                        .at(fabric.at.head, format!("{} fabric", fabric.word()))
                         .help("an infiniband or roce fabric"),
                 );
             }
             let sriov_off = pool.hosts.iter().map(|h| cx.host(*h)).find(|h| !h.sriov);
-            if let Some(host) = sriov_off.filter(|_| rdma.mode == "sriov") {
+            if let Some(host) = sriov_off.filter(|_| matches!(rdma.mode, Rdma::Sriov { .. })) {
                 report.push(
                     Diagnostic::error("AIC0902", format!("pool {} asks for virtual functions, host {} has SR-IOV off", pool.name, host.name))
                         .at(pool.at.field("rdma:"), "sriov")
@@ -75,7 +74,7 @@ pub fn unattached(cx: &Context, report: &mut Report) {
 pub fn unnumbered(cx: &Context, report: &mut Report) {
     for (_, pool) in cx.pools() {
         let (Some(host), Some(rdma)) = (pool.hosts.first(), &pool.rdma) else { continue };
-        if !matches!(rdma.mode.as_str(), "sriov" | "host_device") {
+        if !matches!(rdma.mode, Rdma::Sriov { .. } | Rdma::HostDevice) {
             continue;
         }
         for port in crate::nodes::resources::rail_ports(cx.design, pool, *host) {

@@ -4,7 +4,7 @@ use num_traits::Zero as _;
 
 use super::Context;
 use crate::base::{Diagnostic, Dimension, Quantity, Rational, Report};
-use crate::design::{DeviceKind, Storage};
+use crate::design::{Access, DeviceKind, PartKind, Storage, StorageKind, StorageWord};
 use crate::topology::storage::{domains, figures};
 
 fn decimal_bytes(value: Rational) -> Quantity {
@@ -21,15 +21,13 @@ fn seconds(value: Rational) -> Quantity {
 }
 
 /// Access modes that a storage can give; block storage cannot be shared.
-fn supports(storage: &Storage, part: Option<usize>, access: &str) -> bool {
-    match storage.kind.as_str() {
-        "ceph" => match part.and_then(|p| storage.parts.get(p)).map(|p| p.kind.as_str()) {
-            Some("block") => access != "read_write_many",
-            _ => true,
-        },
-        "local_nvme" => matches!(access, "read_write_once" | "read_write_once_pod"),
-        "external" => storage.access.iter().any(|a| a == access),
-        _ => true,
+fn supports(storage: &Storage, part: Option<usize>, access: Access) -> bool {
+    match &storage.kind {
+        StorageKind::Ceph(ceph) => part.and_then(|p| ceph.parts.get(p)).is_none_or(|p| p.kind != PartKind::Block || access != Access::ReadWriteMany),
+        StorageKind::LocalNvme(_) => matches!(access, Access::ReadWriteOnce | Access::ReadWriteOncePod),
+        StorageKind::External { access: offered, .. } => offered.contains(&access),
+        StorageKind::Nfs(_) | StorageKind::Lustre(_) | StorageKind::Weka(_) | StorageKind::Vast(_) | StorageKind::Beegfs(_) => true,
+        StorageKind::S3 { .. } => true,
     }
 }
 
@@ -37,12 +35,12 @@ fn supports(storage: &Storage, part: Option<usize>, access: &str) -> bool {
 pub fn access_mode(cx: &Context, report: &mut Report) {
     for (_, volume) in cx.volumes() {
         let storage = &cx.design.storages[volume.storage];
-        if !supports(storage, volume.part, &volume.access) {
+        if !supports(storage, volume.part, volume.access) {
             report.push(
                 Diagnostic::error("AIC1201", format!("volume {} wants {}, storage {} cannot give it", volume.name, volume.access, storage.name))
                     .at(volume.at.field("access"), "asked here")
-                    .at(storage.at.head, format!("{} storage", storage.kind.replace('_', " ")))
-                    .help(if storage.kind == "local_nvme" {
+                    .at(storage.at.head, format!("{} storage", storage.word().word().replace('_', " ")))
+                    .help(if storage.local().is_some() {
                         "access = read_write_once with per_host = true, or a shared file system"
                     } else {
                         "a file system that many hosts may mount"
@@ -54,7 +52,7 @@ pub fn access_mode(cx: &Context, report: &mut Report) {
         let pods = workload.nodes * workload.replicas;
         for mount in &workload.mounts {
             let volume = &cx.design.volumes[mount.volume];
-            if pods > 1 && !volume.per_host && matches!(volume.access.as_str(), "read_write_once" | "read_write_once_pod") {
+            if pods > 1 && !volume.per_host && matches!(volume.access, Access::ReadWriteOnce | Access::ReadWriteOncePod) {
                 report.push(
                     Diagnostic::error(
                         "AIC1201",
@@ -66,7 +64,7 @@ pub fn access_mode(cx: &Context, report: &mut Report) {
                     .help("access = read_write_many on a shared file system, or per_host = true"),
                 );
             }
-            if !mount.read_only && volume.access == "read_only_many" {
+            if !mount.read_only && volume.access == Access::ReadOnlyMany {
                 report.push(
                     Diagnostic::error("AIC1201", format!("workload {} writes to volume {}, its access is read_only_many", workload.name, volume.name))
                         .at(workload.at.field("mount"), "without `read_only`")
@@ -80,9 +78,9 @@ pub fn access_mode(cx: &Context, report: &mut Report) {
 
 /// AIC1202.
 pub fn failure_domains(cx: &Context, report: &mut Report) {
-    for (_, storage) in cx.storages().filter(|(_, s)| s.kind == "ceph") {
-        for part in &storage.parts {
-            let have = domains(cx.design, storage, &part.failure_domain).len() as i64;
+    for (_, storage) in cx.storages().filter(|(_, s)| s.ceph().is_some()) {
+        for part in storage.parts() {
+            let have = domains(cx.design, storage, part.failure_domain).len() as i64;
             let need = part.width();
             let what = part.erasure.map_or(format!("{} replicas", part.replicas), |(k, m)| format!("{k} + {m} chunks"));
             let field = if part.erasure.is_some() { format!("{}.erasure", part.key) } else { format!("{}.replicas", part.key) };
@@ -106,27 +104,29 @@ pub fn failure_domains(cx: &Context, report: &mut Report) {
                 );
             }
         }
-        if storage.monitors % 2 == 0 || storage.monitors < 1 {
+        let Some(ceph) = storage.ceph() else { continue };
+        if ceph.monitors % 2 == 0 || ceph.monitors < 1 {
             report.push(
                 Diagnostic::error(
                     "AIC1202",
-                    format!("{} monitors of storage {} lose their quorum with as few failures as {}", storage.monitors, storage.name, storage.monitors - 1),
+                    format!("{} monitors of storage {} lose their quorum with as few failures as {}", ceph.monitors, storage.name, ceph.monitors - 1),
                 )
                 .at(storage.at.field("monitors"), "an even number")
                 .help("monitors = 3 or 5"),
             );
-        } else if storage.monitors > storage.hosts.len() as i64 {
+        } else if ceph.monitors > storage.hosts().len() as i64 {
             report.push(
-                Diagnostic::error("AIC1202", format!("storage {} wants {} monitors on {} hosts", storage.name, storage.monitors, storage.hosts.len()))
+                Diagnostic::error("AIC1202", format!("storage {} wants {} monitors on {} hosts", storage.name, ceph.monitors, storage.hosts().len()))
                     .at(storage.at.field("monitors"), "each on a host of its own")
-                    .at(storage.at.field("hosts"), format!("{} hosts", storage.hosts.len()))
+                    .at(storage.at.field("hosts"), format!("{} hosts", storage.hosts().len()))
                     .help("more hosts, or fewer monitors"),
             );
         }
     }
     for (_, storage) in cx.storages() {
-        let (Some(disks), Some(first)) = (&storage.disks, storage.hosts.first()) else { continue };
-        if let Some(host) = storage.hosts.iter().map(|h| cx.host(*h)).find(|h| h.system.disks(disks).next().is_none()) {
+        let Some((hosts, disks)) = storage.on_disks() else { continue };
+        let Some(first) = hosts.first() else { continue };
+        if let Some(host) = storage.hosts().iter().map(|h| cx.host(*h)).find(|h| h.system.disks(disks).next().is_none()) {
             let known: Vec<&str> = cx.host(*first).system.devices.iter().filter(|d| matches!(d.kind, DeviceKind::Disk(_))).map(|d| d.name.as_str()).collect();
             report.push(
                 Diagnostic::error("AIC1202", format!("host {} has no disks called {disks}", host.name))
@@ -146,8 +146,8 @@ pub fn volume_size(cx: &Context, report: &mut Report) {
         if volumes.is_empty() {
             continue;
         }
-        if storage.kind == "local_nvme" {
-            let per_host = f.raw.map(|r| r / Rational::from_integer(storage.hosts.len().max(1) as i128));
+        if storage.local().is_some() {
+            let per_host = f.raw.map(|r| r / Rational::from_integer(storage.hosts().len().max(1) as i128));
             let asked: Rational = volumes.iter().map(|v| v.size.value).fold(Rational::zero(), |a, b| a + b);
             if let Some(have) = per_host.filter(|h| asked > *h) {
                 report.push(
@@ -167,7 +167,7 @@ pub fn volume_size(cx: &Context, report: &mut Report) {
         let taken: Rational = volumes
             .iter()
             .map(|v| {
-                let (n, d) = v.part.and_then(|p| storage.parts.get(p)).map_or((1, 1), |p| p.factor());
+                let (n, d) = v.part.and_then(|p| storage.parts().get(p)).map_or((1, 1), |p| p.factor());
                 v.size.value * Rational::new(n, d)
             })
             .fold(Rational::zero(), |a, b| a + b);
@@ -197,7 +197,7 @@ pub fn volume_size(cx: &Context, report: &mut Report) {
 /// AIC1204.
 pub fn checkpoint_size(cx: &Context, report: &mut Report) {
     for (_, workload, _) in cx.workloads() {
-        let Some(checkpoint) = &workload.checkpoint else { continue };
+        let Some(checkpoint) = &workload.checkpoint() else { continue };
         let volume = &cx.design.volumes[checkpoint.volume];
         // While the newest is written, all that are kept are still there.
         let needed = checkpoint.size.value * Rational::from_integer((checkpoint.keep + 1).into());
@@ -227,20 +227,20 @@ pub fn checkpoint_size(cx: &Context, report: &mut Report) {
 /// AIC1207.
 pub fn checkpoint_ephemeral(cx: &Context, report: &mut Report) {
     for (_, workload, _) in cx.workloads() {
-        let Some(checkpoint) = &workload.checkpoint else { continue };
+        let Some(checkpoint) = &workload.checkpoint() else { continue };
         let volume = &cx.design.volumes[checkpoint.volume];
         let storage = &cx.design.storages[volume.storage];
-        if storage.kind == "local_nvme" || volume.per_host {
-            let durable = cx.storages().find(|(_, s)| s.kind != "local_nvme" && s.kind != "s3");
+        if storage.local().is_some() || volume.per_host {
+            let durable = cx.storages().find(|(_, s)| s.local().is_none() && s.word() != StorageWord::S3);
             let help = durable.map_or("a storage that outlives a host: ceph, nfs, lustre".to_owned(), |(_, s)| {
-                format!("storage = {}{}", s.name, s.parts.iter().find(|p| p.kind == "filesystem").map_or(String::new(), |p| format!(".{}", p.name)))
+                format!("storage = {}{}", s.name, s.parts().iter().find(|p| p.kind == PartKind::Filesystem).map_or(String::new(), |p| format!(".{}", p.name)))
             });
             report.push(
                 Diagnostic::error(
                     "AIC1207",
                     format!("checkpoints of {} go to volume {} on storage {}, which dies with its host", workload.name, volume.name, storage.name),
                 )
-                .at(volume.at.field("storage"), format!("{}: the disks of each host", storage.kind))
+                .at(volume.at.field("storage"), format!("{}: the disks of each host", storage.word()))
                 .at(workload.at.field("checkpoint.volume"), "read again after a host is lost")
                 .help(help),
             );
@@ -260,11 +260,11 @@ pub fn checkpoint_ephemeral(cx: &Context, report: &mut Report) {
 /// AIC1208.
 pub fn gds_path(cx: &Context, report: &mut Report) {
     // File systems with a GPUDirect Storage path of their own: cuFile's list (facts/perf.md; CephFS and plain NFS over TCP are not in it).
-    const SUPPORTED: &[&str] = &["lustre", "weka", "vast", "beegfs", "local_nvme"];
+    const SUPPORTED: [StorageWord; 5] = [StorageWord::Lustre, StorageWord::Weka, StorageWord::Vast, StorageWord::Beegfs, StorageWord::LocalNvme];
     for (_, storage) in cx.storages().filter(|(_, s)| s.gds) {
-        if !SUPPORTED.contains(&storage.kind.as_str()) {
+        if !SUPPORTED.contains(&storage.word()) {
             report.push(
-                Diagnostic::error("AIC1208", format!("storage {} claims GPUDirect Storage, {} has no path for it", storage.name, storage.kind))
+                Diagnostic::error("AIC1208", format!("storage {} claims GPUDirect Storage, {} has no path for it", storage.name, storage.word()))
                     .at(storage.at.field("gds"), "claimed here")
                     .at(storage.at.head, "the first link that breaks: the file system")
                     .why("cuFile falls back to copies through the CPU's memory in silence")
@@ -283,7 +283,7 @@ fn narrowest(cx: &Context, storage: &Storage, hosts: &[usize], nodes: i64) -> Op
     } else if let Some(read) = f.read {
         parts.push((read, format!("storage {}", storage.name)));
     }
-    if let (Some(ports), Some(network)) = (f.ports, storage.network) {
+    if let (Some(ports), Some(network)) = (f.ports, storage.network()) {
         let fabric = &cx.design.fabrics[cx.design.networks[network].fabric];
         parts.push((ports, format!("{} ports of the storage hosts on fabric {}", f.counts.1, fabric.name)));
         let client: Rational = fabric
@@ -302,7 +302,7 @@ fn narrowest(cx: &Context, storage: &Storage, hosts: &[usize], nodes: i64) -> Op
 /// AIC1211.
 pub fn restore_time(cx: &Context, report: &mut Report) {
     for (_, workload, pool) in cx.workloads() {
-        let Some((checkpoint, bound)) = workload.checkpoint.as_ref().and_then(|c| Some((c, c.restore_within?))) else { continue };
+        let Some((checkpoint, bound)) = workload.checkpoint().and_then(|c| Some((c, c.restore_within?))) else { continue };
         let storage = &cx.design.storages[cx.design.volumes[checkpoint.volume].storage];
         let Some((rate, what)) = narrowest(cx, storage, &pool.hosts, workload.nodes) else { continue };
         let bytes = checkpoint.size.value * Rational::from_integer(checkpoint.readers.into());
@@ -328,7 +328,7 @@ pub fn restore_time(cx: &Context, report: &mut Report) {
 /// AIC1212.
 pub fn checkpoint_interval(cx: &Context, report: &mut Report) {
     for (_, workload, _) in cx.workloads() {
-        let Some(checkpoint) = &workload.checkpoint else { continue };
+        let Some(checkpoint) = &workload.checkpoint() else { continue };
         let storage = &cx.design.storages[cx.design.volumes[checkpoint.volume].storage];
         let Some(rate) = figures(cx.design, storage).write else { continue };
         let time = checkpoint.size.value / rate;
@@ -351,7 +351,7 @@ pub fn checkpoint_interval(cx: &Context, report: &mut Report) {
 /// AIC1501.
 pub fn no_checkpoint(cx: &Context, report: &mut Report) {
     for (_, workload, _) in cx.workloads() {
-        if workload.kind == "training" && workload.checkpoint.is_none() && workload.nodes > 1 {
+        if workload.is_training() && workload.checkpoint().is_none() && workload.nodes > 1 {
             report.push(
                 Diagnostic::advice("AIC1501", format!("workload {} has no checkpoint: a lost host costs all of its work", workload.name))
                     .at(workload.at.head, format!("{} hosts", workload.nodes))

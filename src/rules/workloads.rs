@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Context;
 use crate::base::names::grouped;
 use crate::base::{Diagnostic, Quantity, Report};
+use crate::design::{FabricWord, Level};
 use crate::nodes::{format_amount, levels};
 
 /// AIC1001.
@@ -59,10 +60,10 @@ pub fn gang_size(cx: &Context, report: &mut Report) {
 /// AIC1003.
 pub fn gang_level(cx: &Context, report: &mut Report) {
     for (_, workload, pool) in cx.workloads() {
-        let Some(level) = &workload.place.within else { continue };
+        let Some(level) = workload.place.within else { continue };
         // Units come from the plan: of a fabric that has none, its own fault is enough to say.
         let unplanned = pool.rdma.iter().flat_map(|r| &r.fabrics).any(|f| cx.topology.fabrics[*f].fault.is_some());
-        if level == "unit" && unplanned {
+        if level == Level::Unit && unplanned {
             continue;
         }
         let span = workload.at.field("place.within");
@@ -73,12 +74,17 @@ pub fn gang_level(cx: &Context, report: &mut Report) {
             }
         }
         let id = cx.design.pool_of(workload).unwrap_or(0);
-        if !cx.nodes.levels[id].iter().any(|(l, _)| l == level) {
-            let known: Vec<&str> = cx.nodes.levels[id].iter().map(|(l, _)| *l).collect();
+        if !cx.nodes.levels[id].iter().any(|(l, _)| *l == level) {
+            let known: Vec<&str> = cx.nodes.levels[id].iter().map(|(l, _)| l.word()).collect();
             report.push(
                 Diagnostic::error(
                     "AIC1003",
-                    format!("workload {} must stay within a {}, which pool {} does not have as a level", workload.name, level.replace('_', " "), pool.name),
+                    format!(
+                        "workload {} must stay within a {}, which pool {} does not have as a level",
+                        workload.name,
+                        level.word().replace('_', " "),
+                        pool.name
+                    ),
                 )
                 .at(span, "asked here")
                 .at(pool.at.head, format!("its levels: {}", known.join(", ")))
@@ -98,10 +104,14 @@ pub fn gang_level(cx: &Context, report: &mut Report) {
             report.push(
                 Diagnostic::error(
                     "AIC1003",
-                    format!("workload {} needs {needed} hosts within one {}, the largest ({name}) has {largest}", workload.name, level.replace('_', " ")),
+                    format!(
+                        "workload {} needs {needed} hosts within one {}, the largest ({name}) has {largest}",
+                        workload.name,
+                        level.word().replace('_', " ")
+                    ),
                 )
                 .at(workload.at.field(if workload.place.slice.is_some() { "place.slice" } else { "nodes" }), format!("{needed} hosts"))
-                .at(span, format!("within one {}", level.replace('_', " ")))
+                .at(span, format!("within one {}", level.word().replace('_', " ")))
                 .why("the scheduler never finds such a place: the job waits forever")
                 .help(format!("at most {largest} hosts, or a wider level, or `prefer = {level}`")),
             );
@@ -129,7 +139,7 @@ pub fn host_fit(cx: &Context, report: &mut Report) {
                 if *amount <= have || name.starts_with("hugepages") {
                     continue;
                 }
-                let role = if cx.design.workloads[id].roles.is_empty() { String::new() } else { format!("role.{}.", shape.template) };
+                let role = if cx.design.workloads[id].roles().is_empty() { String::new() } else { format!("role.{}.", shape.template) };
                 report.push(match name.as_str() {
                     "memory" => memory_fault(cx, workload, pool, &role, *amount, have),
                     "cpu" => Diagnostic::error(
@@ -238,7 +248,7 @@ pub fn gang_queue(cx: &Context, report: &mut Report) {
 /// AIC1006.
 pub fn parallel_product(cx: &Context, report: &mut Report) {
     for (_, workload, _) in cx.workloads() {
-        let Some(parallel) = &workload.parallel else { continue };
+        let Some(parallel) = &workload.parallel() else { continue };
         let gpus = workload.nodes.saturating_mul(workload.gpus);
         let product = parallel.dense().saturating_mul(parallel.expert);
         if gpus > 0 && !parallel.fits(gpus) {
@@ -268,10 +278,10 @@ pub fn parallel_product(cx: &Context, report: &mut Report) {
 /// AIC1008.
 pub fn tensor_width(cx: &Context, report: &mut Report) {
     for (_, workload, pool) in cx.workloads() {
-        let Some(parallel) = &workload.parallel else { continue };
+        let Some(parallel) = &workload.parallel() else { continue };
         let Some(host) = cx.first_host(pool) else { continue };
         let Some(graph) = cx.topology.graph(&host.system) else { continue };
-        let rack_domain = cx.fabrics().find(|(_, f)| f.kind == "nvlink" && f.attach.iter().any(|p| pool.hosts.first() == Some(&(p.host as usize))));
+        let rack_domain = cx.fabrics().find(|(_, f)| f.word() == FabricWord::Nvlink && f.attach.iter().any(|p| pool.hosts.first() == Some(&(p.host as usize))));
         let domain = rack_domain.and_then(|(id, _)| cx.topology.fabrics[id].domains.first().copied()).unwrap_or(graph.nvlink_domain as i64);
         if parallel.tensor <= domain || parallel.tensor <= 1 || workload.gpus == 0 {
             continue;

@@ -8,21 +8,16 @@ pub const CLUSTER: Shape = Shape {
     models: Models::None,
     fields: &[
         required("kubernetes", Type::Version, "Minor version, 1.33 to 1.37; a patch level may follow."),
-        required("distribution", Type::Word(&["kubeadm", "k3s", "rke2", "talos", "openshift", "eks", "gke", "aks"]), "Who installs Kubernetes."),
-        default("gitops", Type::Word(&["none", "helmfile", "argocd", "flux"]), "none", "Form of install/: `none` writes Helm values and the commands."),
-        default("scheduler", Type::Word(&["kueue", "volcano", "kai", "kube"]), "kueue", "Queueing and gang scheduling."),
+        required("distribution", Type::Word(Distribution::WORDS), "Who installs Kubernetes."),
+        default("gitops", Type::Word(Gitops::WORDS), "none", "Form of install/: `none` writes Helm values and the commands."),
+        default("scheduler", Type::Word(Scheduler::WORDS), "kueue", "Queueing and gang scheduling."),
         optional("region", Type::String, "Cloud region; required for eks, gke and aks."),
         default("domain", Type::String, "\"cluster.local\"", "DNS domain of the cluster."),
-        derived(
-            "os",
-            Type::Word(&["ubuntu_24_04", "ubuntu_22_04", "rhel_9", "rhel_10", "flatcar", "talos"]),
-            "ubuntu_24_04 (talos with that distribution)",
-            "What hosts run.",
-        ),
+        derived("os", Type::Word(Os::WORDS), "ubuntu_24_04 (talos with that distribution)", "What hosts run."),
         default("dns", Type::List(&Type::Ip), "[]", "The site's DNS servers."),
         default("ntp", STRINGS, "[]", "The site's time servers."),
         default("label_domain", Type::String, "\"aic.local\"", "Prefix of our own label keys; use your company's domain."),
-        default("topology_labels", Type::Word(&["own", "topograph"]), "own", "Keys of the topology levels."),
+        default("topology_labels", Type::Word(TopologyLabels::WORDS), "own", "Keys of the topology levels."),
     ],
     groups: &[once(&PODS), once(&SERVICES), once(&AUTOSCALING), once(&IMAGES), once(&SECURITY), once(&OBSERVABILITY)],
     children: &[],
@@ -32,18 +27,18 @@ const PODS: Shape = group(
     "pods",
     "The pod network. Optional on clouds, k3s and rke2, which have their own defaults.",
     &[
-        default("cni", Type::Word(&["cilium", "calico", "aws_vpc", "gke", "none"]), "cilium", "Who makes the pod network."),
+        default("cni", Type::Word(Cni::WORDS), "cilium", "Who makes the pod network."),
         derived("network", NETWORK_REF, "the only network; none on clouds", "Carries node addresses and pods."),
         required("cidr", Type::Cidr, "Pod range of the cluster."),
         default("host_prefix", Type::Int, "24", "Prefix length of each host's block."),
         derived("mtu", Type::Int, "the path's less the encapsulation", "Bytes of a pod's packet."),
-        default("encapsulation", Type::Word(&["vxlan", "geneve", "none"]), "vxlan", "How pod packets cross the hosts' network."),
+        default("encapsulation", Type::Word(Encapsulation::WORDS), "vxlan", "How pod packets cross the hosts' network."),
     ],
 );
 
 const SERVICES: Shape = group("services", "Services of the cluster.", &[required("cidr", Type::Cidr, "ClusterIP range.")]);
 
-const AUTOSCALING: Shape = group("autoscaling", "Who scales workloads.", &[default("controller", Type::Word(&["hpa", "keda"]), "hpa", "The autoscaler.")]);
+const AUTOSCALING: Shape = group("autoscaling", "Who scales workloads.", &[default("controller", Type::Word(Autoscaler::WORDS), "hpa", "The autoscaler.")]);
 
 const IMAGES: Shape = group("images", "Where images come from.", &[optional("mirror", Type::String, "Registry prefix for air-gapped sites.")]);
 
@@ -53,7 +48,7 @@ const SECURITY: Shape = group(
     &[
         default(
             "pod_security",
-            Type::Word(&["privileged", "baseline", "restricted"]),
+            Type::Word(PodSecurity::WORDS),
             "baseline",
             "Pod Security level of workload namespaces; those with RDMA pods and those of operators are privileged whatever is said here.",
         ),
@@ -75,7 +70,7 @@ pub const CONTROL_PLANE: Shape = Shape {
     fields: &[
         optional("hosts", HOSTS, "The control-plane hosts; an odd number. Required unless managed."),
         optional("endpoint", Type::String, "Virtual address or name of the API servers. Required with more than one host."),
-        default("vip", Type::Word(&["kube_vip", "keepalived", "external"]), "kube_vip", "Who holds the virtual address."),
+        default("vip", Type::Word(Vip::WORDS), "kube_vip", "Who holds the virtual address."),
     ],
     groups: &[once(&ETCD), once(&API)],
     children: &[],

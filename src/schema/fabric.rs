@@ -11,7 +11,7 @@ pub const FABRIC: Shape = Shape {
                 name: "infiniband",
                 doc: "InfiniBand.",
                 fields: &[
-                    derived("subnet_manager", Type::Word(&["ufm", "opensm", "switch"]), "ufm if there is a `manager`, else switch", "Who manages it."),
+                    derived("subnet_manager", Type::Word(SubnetManager::WORDS), "ufm if there is a `manager`, else switch", "Who manages it."),
                     default("adaptive_routing", Type::Bool, "true", "Adaptive routing."),
                     default("sharp", Type::Bool, "false", "Reductions in the switches."),
                     optional("pkey", Type::Int, "Partition key."),
@@ -22,14 +22,14 @@ pub const FABRIC: Shape = Shape {
             Model {
                 name: "ethernet",
                 doc: "Ethernet.",
-                fields: &[default("redundancy", Type::Word(&["mlag", "evpn", "none"]), "mlag", "Attachment to two leaves.")],
+                fields: &[default("redundancy", Type::Word(Redundancy::WORDS), "mlag", "Attachment to two leaves.")],
                 groups: &[once(&ROUTED)],
             },
             model(
                 "nvlink",
                 "NVLink between GPUs.",
                 &[
-                    default("domain", Type::Word(&["host", "rack"]), "host", "Extent of one NVLink domain."),
+                    default("domain", Type::Word(NvlinkExtent::WORDS), "host", "Extent of one NVLink domain."),
                     computed("domains", Type::List(&Type::Ref(&["domain"])), "Its domains, each with `gpus`."),
                 ],
             ),
@@ -37,7 +37,7 @@ pub const FABRIC: Shape = Shape {
                 "managed",
                 "A cloud's own fabric.",
                 &[
-                    required("provider", Type::Word(&["aws", "gcp", "azure", "oci"]), "Who runs it."),
+                    required("provider", Type::Word(Provider::WORDS), "Who runs it."),
                     required("bandwidth", RATE, "Bandwidth of one host."),
                     default("placement_group", Type::Bool, "false", "Hosts are placed together."),
                 ],
@@ -168,7 +168,7 @@ const CABLES: Shape = group(
     "How cables are chosen.",
     &[
         default("slack", LENGTH, "1m", "Added to every length."),
-        default("prefer", Type::List(&Type::Word(&["dac", "acc", "aoc", "fibre", "copper"])), "[dac, fibre]", "Media, the preferred first."),
+        default("prefer", Type::List(&Type::Word(CableMedium::WORDS)), "[dac, fibre]", "Media, the preferred first."),
     ],
 );
 
@@ -208,7 +208,7 @@ pub const NETWORK: Shape = Shape {
         optional("reserved", Type::IpRange, "Addresses kept from numbering."),
         optional("host_prefix", Type::Int, "Block of a host; 31 is a routed point-to-point link."),
         derived("mtu", Type::Int, "the fabric's", "Bytes."),
-        default("ipam", Type::Word(&["nv_ipam", "whereabouts", "static", "dhcp"]), "nv_ipam", "Who gives pods their addresses."),
+        default("ipam", Type::Word(Ipam::WORDS), "nv_ipam", "Who gives pods their addresses."),
     ],
     groups: &[],
     children: &[],

@@ -42,7 +42,7 @@ pub const HOST: Shape = Shape {
         derived("height", UNITS, "the system's", "Rack units of this instance."),
         derived("power", POWER, "the system's", "Power of this instance."),
         optional("zone", Type::Label, "Cloud zone or failure domain."),
-        default("capacity", Type::Word(&["on_demand", "reserved", "spot"]), "on_demand", "How a cloud host is bought."),
+        default("capacity", Type::Word(Capacity::WORDS), "on_demand", "How a cloud host is bought."),
         default("labels", Type::Map(&Type::String), "{}", "Extra node labels."),
         computed("gpus", Type::Int, "GPUs of the host."),
         computed("cpus", Type::Int, "Threads of the host."),
@@ -57,7 +57,7 @@ const FIRMWARE: Shape = group(
     "BIOS as it must be.",
     &[
         default("sriov", Type::Bool, "true", "Virtual functions."),
-        default("iommu", Type::Word(&["on", "off", "passthrough"]), "passthrough", "I/O memory management."),
+        default("iommu", Type::Word(Iommu::WORDS), "passthrough", "I/O memory management."),
         default("acs", Type::Bool, "false", "Access control on PCIe switches; on, it bends peer-to-peer traffic through the CPU."),
         derived("numa_per_socket", Type::Int, "the system's", "NUMA nodes of one socket."),
     ],

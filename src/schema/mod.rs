@@ -9,9 +9,11 @@ mod pool;
 pub mod print;
 mod products;
 mod storage;
+pub mod words;
 mod workload;
 
 use crate::base::Dimension;
+use words::*;
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug)]
@@ -278,7 +280,7 @@ pub const PRODUCTS: &[&str] = &["gpu", "cpu", "nic", "disk", "switch", "cable", 
 pub const LINK: &Shape = &products::LINK;
 
 /// The media that a link may have.
-pub const MEDIA: &[&str] = &["pcie", "smp", "nvlink", "nvlink_c2c", "xgmi", "usb"];
+pub const MEDIA: &[&str] = LinkMedium::WORDS;
 
 /// The shape of a declaration inside a rack: there a switch is an instance, not a product.
 pub fn inner_kind(name: &str) -> Option<&'static Shape> {

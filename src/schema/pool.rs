@@ -11,7 +11,7 @@ pub const POOL: Shape = Shape {
         derived("taint", Type::Bool, "true if it has GPUs", "Keep other pods off."),
         default("labels", Type::Map(&Type::Label), "{}", "Extra node labels."),
         default("max_pods", Type::Int, "110", "Pods a host."),
-        default("runtime", Type::Word(&["default", "kata", "gvisor"]), "default", "Container runtime."),
+        default("runtime", Type::Word(Runtime::WORDS), "default", "Container runtime."),
         computed("gpus", Type::Int, "GPUs of the pool."),
         computed("cpus", Type::Int, "Threads of the pool."),
         computed("memory", BYTES, "Installed memory of the pool."),
@@ -28,7 +28,7 @@ const TAINTS: Shape = group(
     &[
         required("key", Type::String, "Key."),
         optional("value", Type::String, "Value."),
-        default("effect", Type::Word(&["no_schedule", "prefer_no_schedule", "no_execute"]), "no_schedule", "Effect."),
+        default("effect", Type::Word(TaintEffect::WORDS), "no_schedule", "Effect."),
     ],
 );
 
@@ -36,7 +36,7 @@ const CPU: Shape = group(
     "cpu",
     "CPU manager, per host.",
     &[
-        default("manager", Type::Word(&["none", "static"]), "none", "`static` pins whole cores to Guaranteed pods."),
+        default("manager", Type::Word(Manager::WORDS), "none", "`static` pins whole cores to Guaranteed pods."),
         default("reserved_cores", Type::Int, "2", "Whole cores kept for the system."),
         default("full_cores", Type::Bool, "true", "Both threads of a core go to one pod."),
     ],
@@ -46,7 +46,7 @@ const MEMORY: Shape = group(
     "memory",
     "Memory manager, per host, all NUMA nodes together.",
     &[
-        default("manager", Type::Word(&["none", "static"]), "none", "`static` gives Guaranteed pods memory of their NUMA nodes."),
+        default("manager", Type::Word(Manager::WORDS), "none", "`static` gives Guaranteed pods memory of their NUMA nodes."),
         default("reserved", BYTES, "4GiB", "Kept for the system, eviction not included."),
         default("eviction", BYTES, "100MiB", "Hard eviction threshold."),
     ],
@@ -56,8 +56,8 @@ const NUMA: Shape = group(
     "numa",
     "Topology manager.",
     &[
-        default("policy", Type::Word(&["none", "best_effort", "restricted", "single_numa_node"]), "none", "How strictly devices must share a NUMA node."),
-        default("scope", Type::Word(&["container", "pod"]), "container", "What is aligned."),
+        default("policy", Type::Word(NumaPolicy::WORDS), "none", "How strictly devices must share a NUMA node."),
+        default("scope", Type::Word(NumaScope::WORDS), "container", "What is aligned."),
     ],
 );
 
@@ -73,7 +73,7 @@ const GPU: Shape = Shape {
     models: Models::None,
     fields: &[
         required("driver", Type::Version, "Driver branch (`580`) or version."),
-        default("allocation", Type::Word(&["device_plugin", "dra"]), "device_plugin", "Who hands out GPUs."),
+        default("allocation", Type::Word(Allocation::WORDS), "device_plugin", "Who hands out GPUs."),
         default("imex", Type::Bool, "false", "IMEX channels for multi-node NVLink."),
     ],
     groups: &[once(&MIG), once(&SHARING), once(&PARTITION)],
@@ -84,7 +84,7 @@ const MIG: Shape = group(
     "mig",
     "Multi-Instance GPU.",
     &[
-        default("strategy", Type::Word(&["single", "mixed"]), "single", "`single`: all slices alike, named nvidia.com/gpu."),
+        default("strategy", Type::Word(MigStrategy::WORDS), "single", "`single`: all slices alike, named nvidia.com/gpu."),
         required("layout", STRINGS, "Profiles of every GPU."),
     ],
 );
@@ -102,8 +102,8 @@ const PARTITION: Shape = group(
     "partition",
     "Partitions of AMD GPUs.",
     &[
-        default("compute", Type::Word(&["spx", "dpx", "qpx", "cpx"]), "spx", "Compute partition."),
-        default("memory", Type::Word(&["nps1", "nps4"]), "nps1", "Memory partition."),
+        default("compute", Type::Word(ComputePartition::WORDS), "spx", "Compute partition."),
+        default("memory", Type::Word(MemoryPartition::WORDS), "nps1", "Memory partition."),
     ],
 );
 
@@ -131,7 +131,7 @@ const NODES: Shape = group(
     "nodes",
     "Cloud node group.",
     &[
-        default("group", Type::Word(&["managed", "self"]), "managed", "Who runs the group."),
+        default("group", Type::Word(NodeGroupKind::WORDS), "managed", "Who runs the group."),
         derived("min", Type::Int, "number of hosts", "Fewest hosts."),
         derived("max", Type::Int, "number of hosts", "Most hosts."),
         default("root_volume", BYTES, "200GiB", "Root volume of a host."),

@@ -30,7 +30,7 @@ pub const GPU: Shape = product("gpu", "An accelerator.", &GPU_FIELDS, &[once(&NV
 const GPU_FIELDS: [Field; 15] = with([
     optional("architecture", Type::AnyWord, "Generation."),
     optional("compute_capability", Type::Version, "CUDA compute capability."),
-    optional("form_factor", Type::Word(&["sxm", "pcie", "oam", "superchip"]), "Form."),
+    optional("form_factor", Type::Word(FormFactor::WORDS), "Form."),
     required("memory", BYTES, "Memory as sold."),
     optional("usable_memory", BYTES, "Memory as the driver reports it."),
     required("memory_bandwidth", RATE, "Memory bandwidth."),
@@ -70,7 +70,7 @@ const CPU_FIELDS: [Field; 9] = with([
     required("cores", Type::Int, "Cores."),
     default("threads_per_core", Type::Int, "1", "Threads of a core."),
     default("numa_nodes", Type::Int, "1", "NUMA nodes of the socket."),
-    required("architecture", Type::Word(&["amd64", "arm64"]), "Architecture."),
+    required("architecture", Type::Word(Architecture::WORDS), "Architecture."),
     optional("memory", BYTES, "Own memory (Grace)."),
 ]);
 
@@ -78,7 +78,7 @@ pub const NIC: Shape = product("nic", "A network card.", &NIC_FIELDS, &[array(&P
 const NIC_FIELDS: [Field; 10] = with([
     optional("driver", Type::String, "Kernel driver."),
     optional("part_number", Type::Int, "Device number that ibstat prints."),
-    default("role", Type::Word(&["data", "management"]), "data", "`management`: the port of the service processor."),
+    default("role", Type::Word(NicRole::WORDS), "data", "`management`: the port of the service processor."),
     default("devices", STRINGS, "[]", "RDMA names, one a port, set where the card is built in."),
     default("interfaces", STRINGS, "[]", "Linux interface names, one a port."),
     default("address", STRINGS, "[]", "PCI addresses, one a port."),
@@ -88,7 +88,7 @@ const PORT: Shape = group(
     "Ports of the card.",
     &[
         required("rate", RATE, "Line rate."),
-        default("link_types", Type::List(&Type::Word(&["infiniband", "ethernet", "efa"])), "[ethernet]", "What it speaks."),
+        default("link_types", Type::List(&Type::Word(LinkType::WORDS)), "[ethernet]", "What it speaks."),
         default("connectors", WORDS, "[]", "Cages it comes with."),
         default("breakout", Type::List(&Type::Record(&BREAKOUT)), "[]", "How it may be split."),
     ],
@@ -97,7 +97,7 @@ const BREAKOUT: Shape = group("breakout", "A split.", &[required("links", Type::
 
 pub const DISK: Shape = product("disk", "A disk.", &DISK_FIELDS, &[]);
 const DISK_FIELDS: [Field; 9] = with([
-    default("interface", Type::Word(&["nvme", "sata", "sas"]), "nvme", "Interface."),
+    default("interface", Type::Word(DiskInterface::WORDS), "nvme", "Interface."),
     required("capacity", BYTES, "Capacity."),
     optional("read", RATE, "Sustained read rate."),
     optional("write", RATE, "Sustained write rate."),
@@ -106,13 +106,13 @@ const DISK_FIELDS: [Field; 9] = with([
 
 pub const SWITCH: Shape = product("switch", "A switch.", &SWITCH_FIELDS, &[array(&SWITCH_CAGE), named(&MGMT), array(&CHIP)]);
 const SWITCH_FIELDS: [Field; 11] = with([
-    required("link_type", Type::Word(&["infiniband", "ethernet", "nvlink"]), "What it switches."),
+    required("link_type", Type::Word(SwitchedLink::WORDS), "What it switches."),
     optional("height", UNITS, "Rack units."),
     optional("power", POWER, "Maximum power."),
     optional("power_typical", POWER, "Typical power."),
     optional("weight", MASS, "Weight."),
     default("managed", Type::Bool, "true", "Has a management processor."),
-    derived("os", Type::Word(&["cumulus", "sonic"]), "cumulus for NVIDIA's Ethernet switches, sonic for others'", "What its configuration is written for."),
+    derived("os", Type::Word(SwitchOs::WORDS), "cumulus for NVIDIA's Ethernet switches, sonic for others'", "What its configuration is written for."),
 ]);
 const SWITCH_CAGE: Shape = group(
     "cage",
@@ -129,7 +129,7 @@ const CHIP: Shape = group("chip", "Chips of an NVLink switch.", &[required("link
 
 pub const CABLE: Shape = product("cable", "A cable.", &CABLE_FIELDS, &[]);
 const CABLE_FIELDS: [Field; 10] = with([
-    required("medium", Type::Word(&["dac", "acc", "aoc", "fibre", "copper"]), "Medium."),
+    required("medium", Type::Word(CableMedium::WORDS), "Medium."),
     required("connector", Type::AnyWord, "Connector."),
     default("links", Type::Int, "1", "Links it carries."),
     required("rate", RATE, "Rate of a link."),
@@ -140,7 +140,7 @@ const CABLE_FIELDS: [Field; 10] = with([
 pub const TRANSCEIVER: Shape = product("transceiver", "A transceiver.", &TRANSCEIVER_FIELDS, &[]);
 const TRANSCEIVER_FIELDS: [Field; 11] = with([
     required("cage", Type::AnyWord, "Cage it fits."),
-    optional("top", Type::Word(&["finned", "flat"]), "Its heat sink: switches take finned ones, NICs flat ones; without it, either."),
+    optional("top", Type::Word(TransceiverTop::WORDS), "Its heat sink: switches take finned ones, NICs flat ones; without it, either."),
     required("connector", Type::AnyWord, "Connector."),
     default("links", Type::Int, "1", "Links it carries."),
     required("rate", RATE, "Rate of a link."),

@@ -2,8 +2,6 @@
 
 use super::*;
 
-const ACCESS: &[&str] = &["read_write_once", "read_write_many", "read_only_many", "read_write_once_pod"];
-
 const SERVER: &[Field] = &[
     required("server", Type::String, "Server and path."),
     required("capacity", BYTES, "Usable capacity."),
@@ -36,8 +34,8 @@ pub const STORAGE: Shape = Shape {
                 &[
                     required("hosts", HOSTS, "Hosts."),
                     required("disks", Type::Device, "The disks."),
-                    default("raid", Type::Word(&["none", "raid0"]), "none", "Striping."),
-                    default("provisioner", Type::Word(&["topolvm", "static"]), "topolvm", "Who makes the volumes."),
+                    default("raid", Type::Word(Raid::WORDS), "none", "Striping."),
+                    default("provisioner", Type::Word(Provisioner::WORDS), "topolvm", "Who makes the volumes."),
                 ],
             ),
             Model { name: "nfs", doc: "NFS.", fields: SERVER, groups: FILE_SERVER },
@@ -59,7 +57,7 @@ pub const STORAGE: Shape = Shape {
                 "An existing StorageClass.",
                 &[
                     required("class", Type::String, "Its name."),
-                    default("access", Type::List(&Type::Word(ACCESS)), "[read_write_once]", "Access modes it supports."),
+                    default("access", Type::List(&Type::Word(Access::WORDS)), "[read_write_once]", "Access modes it supports."),
                     optional("capacity", BYTES, "Usable capacity."),
                 ],
             ),
@@ -83,7 +81,7 @@ const ERASURE: Shape = group("erasure", "Erasure coding.", &[required("data", Ty
 
 const PART_FIELDS: &[Field] = &[
     derived("replicas", Type::Int, "3 without erasure", "Copies; min_size is one less."),
-    default("failure_domain", Type::Word(&["host", "rack", "zone"]), "host", "What may fail as a whole."),
+    default("failure_domain", Type::Word(FailureDomain::WORDS), "host", "What may fail as a whole."),
     computed("usable", BYTES, "Bytes that may be filled."),
 ];
 
@@ -104,9 +102,9 @@ pub const VOLUME: Shape = Shape {
     fields: &[
         required("storage", Type::Ref(&["storage", "filesystem", "block", "object"]), "The storage, or its part: `ceph.shared`."),
         required("size", BYTES, "Size of one claim."),
-        required("access", Type::Word(ACCESS), "Access mode."),
+        required("access", Type::Word(Access::WORDS), "Access mode."),
         default("per_host", Type::Bool, "false", "One claim a host (local storage)."),
-        optional("holds", Type::Word(&["checkpoint", "dataset", "model", "log", "image", "scratch"]), "Kind of data, for the rules."),
+        optional("holds", Type::Word(Holds::WORDS), "Kind of data, for the rules."),
     ],
     groups: &[once(&SNAPSHOTS)],
     children: &[],

@@ -15,14 +15,14 @@ pub const QUEUE: Shape = Shape {
         derived("lend", Type::Int, "gpus", "GPUs it may lend."),
         derived("namespace", Type::String, "its name", "Namespace of its jobs."),
         default("priority", Type::Int, "0", "Priority of its jobs."),
-        default("preemption", Type::Word(&["never", "lower_priority", "lower_or_newer_equal"]), "lower_priority", "Within the queue."),
-        default("reclaim", Type::Word(&["never", "lower_priority", "any"]), "any", "What it lent is taken back across the cohort."),
+        default("preemption", Type::Word(Preemption::WORDS), "lower_priority", "Within the queue."),
+        default("reclaim", Type::Word(Reclaim::WORDS), "any", "What it lent is taken back across the cohort."),
     ],
     groups: &[],
     children: &[],
 };
 
-const LEVEL: Type = Type::Word(&["zone", "unit", "rack", "nvlink_domain", "host"]);
+const LEVEL: Type = Type::Word(Level::WORDS);
 
 const RUN: &[Group] = &[once(&GPU_SLICE), once(&PLACE), many(&MOUNT)];
 
@@ -34,12 +34,7 @@ pub const WORKLOAD: Shape = Shape {
             Model {
                 name: "training",
                 doc: "A gang of pods that start and fail together.",
-                fields: &[default(
-                    "form",
-                    Type::Word(&["jobset", "trainjob", "mpijob", "pytorchjob", "rayjob", "volcano"]),
-                    "jobset",
-                    "The object it becomes.",
-                )],
+                fields: &[default("form", Type::Word(TrainingForm::WORDS), "jobset", "The object it becomes.")],
                 groups: &[once(&PARALLEL), once(&CHECKPOINT)],
             },
             Model {
@@ -150,7 +145,7 @@ const AUTOSCALE: Shape = group(
         optional("role", Type::Sibling("role"), "Which role."),
         required("min", Type::Int, "Fewest."),
         required("max", Type::Int, "Most."),
-        required("metric", Type::Word(&["queue_depth", "requests", "gpu_utilisation"]), "What is measured."),
+        required("metric", Type::Word(Metric::WORDS), "What is measured."),
         required("target", Type::Int, "Value a replica."),
     ],
 );
@@ -174,7 +169,7 @@ const KV_TRANSFER: Shape = group(
     &[
         required("from", Type::Sibling("role"), "Who sends."),
         required("to", Type::Sibling("role"), "Who receives."),
-        default("network", Type::Word(&["rdma", "tcp"]), "rdma", "Over what."),
+        default("network", Type::Word(KvNetwork::WORDS), "rdma", "Over what."),
     ],
 );
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use super::{End, Topology};
-use crate::design::{Design, DeviceKind, Network, PortRef};
+use crate::design::{Design, DeviceKind, FabricWord, Network, PortRef, Rdma, Redundancy, SwitchedLink};
 
 /// An address of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ fn host_owners(design: &Design, topology: &Topology, network: &Network) -> Vec<(
             match link.a {
                 End::Host(port) => ports.entry(port.host).or_default().push(port),
                 End::SwitchManagement(id) => {
-                    others.push((Owner::Switch(id as usize), management_interface(&topology.switches[id as usize].model.link_type).to_owned()))
+                    others.push((Owner::Switch(id as usize), management_interface(topology.switches[id as usize].model.link_type).to_owned()))
                 }
                 End::Pdu(rack, pdu) => others.push((Owner::Pdu(rack as usize, pdu), "mgmt".into())),
                 End::Switch(..) => {}
@@ -114,8 +114,11 @@ fn host_owners(design: &Design, topology: &Topology, network: &Network) -> Vec<(
     let mut out: Vec<(Owner, String)> = ports
         .into_iter()
         .map(|(host, ports)| {
-            let base =
-                if ports.len() > 1 && fabric.kind == "ethernet" && fabric.redundancy != "none" { "bond0".to_owned() } else { interface(design, ports[0]) };
+            let base = if ports.len() > 1 && fabric.word() == FabricWord::Ethernet && fabric.redundancy() != Redundancy::None {
+                "bond0".to_owned()
+            } else {
+                interface(design, ports[0])
+            };
             (Owner::Host(host as usize), network.vlan.map_or(base.clone(), |vlan| format!("{base}.{vlan}")))
         })
         .collect();
@@ -126,7 +129,7 @@ fn host_owners(design: &Design, topology: &Topology, network: &Network) -> Vec<(
 /// Whether the pods of a pool own the functions of its hosts' ports on a fabric.
 fn pods_own(design: &Design, fabric: usize, pool: Option<usize>) -> bool {
     let rdma = pool.and_then(|p| design.pools[p].rdma.as_ref()).filter(|r| r.fabrics.contains(&fabric));
-    rdma.is_some_and(|r| matches!(r.mode.as_str(), "sriov" | "host_device"))
+    rdma.is_some_and(|r| matches!(r.mode, Rdma::Sriov { .. } | Rdma::HostDevice))
 }
 
 /// NICs on a rail's network. Where pods own the functions of a port, it has no address itself, and that of a /31 is the pod's.
@@ -173,8 +176,8 @@ pub fn port_interface(design: &Design, fabric: &crate::design::Fabric, port: Por
 }
 
 /// The management interface of a switch's operating system.
-pub fn management_interface(link_type: &str) -> &'static str {
-    if link_type == "ethernet" { "eth0" } else { "mgmt0" }
+pub fn management_interface(link_type: SwitchedLink) -> &'static str {
+    if link_type == SwitchedLink::Ethernet { "eth0" } else { "mgmt0" }
 }
 
 /// The n-th address of a range.

@@ -304,7 +304,7 @@ impl<'a> Graph<'a> {
     fn rail_reach(&self, design: &Design, fabric: usize) -> Vec<i64> {
         let f = &design.fabrics[fabric];
         let plan = &self.topology.fabrics[fabric];
-        if !f.topology.rails || plan.rails < 1 {
+        if !f.topology.rails() || plan.rails < 1 {
             return Vec::new();
         }
         let hosts: i64 = (0..self.groups.len()).map(|id| self.hosts(id)).sum();

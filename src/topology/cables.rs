@@ -83,7 +83,7 @@ fn preferred(fabric: &crate::design::Fabric, rate: Mbps) -> impl Iterator<Item =
     let wanted: Vec<Medium> = if twisted {
         vec![Medium::Copper]
     } else {
-        fabric.prefer.iter().filter_map(|word| Medium::ALL.into_iter().find(|m| m.word() == word && *m != Medium::Copper)).collect()
+        fabric.prefer.iter().filter_map(|wanted| Medium::ALL.into_iter().find(|m| m.word() == wanted.word() && *m != Medium::Copper)).collect()
     };
     let fallback = if wanted.is_empty() { vec![Medium::Fibre] } else { Vec::new() };
     wanted.into_iter().chain(fallback)
@@ -91,7 +91,7 @@ fn preferred(fabric: &crate::design::Fabric, rate: Mbps) -> impl Iterator<Item =
 
 /// How far a medium reaches at a rate: as the cables that can be bought say, else the class's reach.
 fn reach_of(design: &Design, medium: Medium, rate: Mbps) -> u32 {
-    let bought = design.cables.iter().filter(|c| c.medium == medium.word() && mbps(c.rate) == rate).filter_map(|c| c.reach.map(centimetres)).max();
+    let bought = design.cables.iter().filter(|c| c.medium.word() == medium.word() && mbps(c.rate) == rate).filter_map(|c| c.reach.map(centimetres)).max();
     bought.unwrap_or_else(|| reach(medium))
 }
 
@@ -244,7 +244,7 @@ impl Chooser<'_> {
         let fabric = &self.design.fabrics[link.fabric as usize];
         let bought = |medium: Medium| {
             let fits = |c: &CableModel| {
-                c.medium == medium.word() && mbps(c.rate) == link.rate && Some(&c.connector) == connector.as_ref() && c.links == i64::from(links)
+                c.medium.word() == medium.word() && mbps(c.rate) == link.rate && Some(&c.connector) == connector.as_ref() && c.links == i64::from(links)
             };
             self.design.cables.iter().position(fits)
         };

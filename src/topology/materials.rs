@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::fabric::Medium;
 use super::ports::{Mbps, gbps, mbps};
 use super::{End, Topology};
-use crate::design::{Design, PortRef};
+use crate::design::{Design, PortRef, TransceiverTop};
 
 /// Classes of parts, in the order of the bill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,7 +150,7 @@ fn cables(design: &Design, topology: &Topology, bill: &mut Bill) {
         *counts.entry(kind).or_default() += n;
     }
     for ((medium, rate, length), count) in counts {
-        let product = design.cables.iter().find(|c| c.medium == medium.word() && mbps(c.rate) == rate);
+        let product = design.cables.iter().find(|c| c.medium.word() == medium.word() && mbps(c.rate) == rate);
         let own_length =
             |c: &&crate::design::CableModel| c.lengths.len() == 1 && crate::base::quantity::to_f64(c.lengths[0].value) * 100.0 == f64::from(length);
         let mut line = Material::new(Class::Cable, product.map_or_else(|| format!("{} {}G", medium.word(), gbps(rate)), |c| c.name.clone()), None);
@@ -222,9 +222,9 @@ fn host_cage(design: &Design, port: PortRef) -> ((u32, usize, u8), Option<&str>,
 }
 
 fn transceiver(design: &Design, side: &'static str, connector: Option<&str>, links: i64, rate: Mbps) -> Material {
-    let top = if side == "switch" { "finned" } else { "flat" };
+    let top = if side == "switch" { TransceiverTop::Finned } else { TransceiverTop::Flat };
     let fits = |t: &&crate::design::TransceiverModel| {
-        Some(t.cage.as_str()) == connector && t.links == links && mbps(t.rate) == rate && t.top.as_deref().is_none_or(|own| own == top)
+        Some(t.cage.as_str()) == connector && t.links == links && mbps(t.rate) == rate && t.top.is_none_or(|own| own == top)
     };
     let product = design.transceivers.iter().find(fits);
     let generic = || format!("{} {}{}G", connector.unwrap_or("any cage"), if links > 1 { format!("{links}×") } else { String::new() }, gbps(rate));

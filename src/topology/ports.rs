@@ -3,7 +3,7 @@
 use num_traits::ToPrimitive as _;
 
 use crate::base::{Dimension, Quantity, Rational};
-use crate::design::SwitchModel;
+use crate::design::{SwitchModel, SwitchOs, SwitchedLink};
 
 /// Megabits a second: whole in every link that exists, so that a hundred thousand of them are added and compared as integers.
 pub type Mbps = u32;
@@ -196,11 +196,11 @@ impl PortName {
     /// The name of a port in a cage.
     pub fn new(model: &SwitchModel, cage: Option<&Cage>, slot: Slot) -> Self {
         let number = u32::from(slot.cage) + 1;
-        if model.link_type == "infiniband" {
+        if model.link_type == SwitchedLink::Infiniband {
             return Self::Infiniband(number, u32::from(slot.sub) + 1);
         }
         let links = cage.and_then(|c| c.mode).map_or(1, |m| u32::from(m.links));
-        if model.operating_system() == "sonic" {
+        if model.operating_system() == SwitchOs::Sonic {
             let lanes = lanes(cage.and_then(|c| model.cages[c.group as usize].connector.as_deref()));
             return Self::Ethernet(u32::from(slot.cage) * lanes + u32::from(slot.sub) * (lanes / links.max(1)).max(1));
         }

@@ -42,7 +42,7 @@ pub struct Short {
 /// # Errors
 /// The range that is too small.
 pub fn number(design: &Design, topology: &Topology, fabric: usize) -> Option<Result<Routing, Short>> {
-    let routed = design.fabrics[fabric].routed.as_ref()?;
+    let routed = design.fabrics[fabric].routed()?;
     let plan = &topology.fabrics[fabric];
     if plan.fault.is_some() {
         return None;

@@ -3,7 +3,7 @@
 use num_traits::Zero as _;
 
 use crate::base::Rational;
-use crate::design::{Design, Storage, StoragePart};
+use crate::design::{Design, FailureDomain, Storage, StoragePart};
 
 /// Ceph stops writing here (`mon_osd_full_ratio`, its default): what is left of a cluster must hold its data below it.
 const FULL_RATIO: (i128, i128) = (95, 100);
@@ -32,14 +32,14 @@ pub struct Figures {
 }
 
 /// The failure domains of a Ceph part: bytes in each.
-pub fn domains(design: &Design, storage: &Storage, domain: &str) -> Vec<Rational> {
+pub fn domains(design: &Design, storage: &Storage, domain: FailureDomain) -> Vec<Rational> {
     let mut out: std::collections::BTreeMap<String, Rational> = std::collections::BTreeMap::new();
-    for host in &storage.hosts {
+    for host in storage.hosts() {
         let h = &design.hosts[*host];
         let key = match domain {
-            "rack" => h.rack.map(|r| design.racks[r].name.clone()),
-            "zone" => h.zone.clone().or_else(|| h.rack.and_then(|r| design.racks[r].zone.clone())),
-            _ => None,
+            FailureDomain::Rack => h.rack.map(|r| design.racks[r].name.clone()),
+            FailureDomain::Zone => h.zone.clone().or_else(|| h.rack.and_then(|r| design.racks[r].zone.clone())),
+            FailureDomain::Host => None,
         };
         *out.entry(key.unwrap_or_else(|| h.name.clone())).or_insert_with(Rational::zero) += host_bytes(design, storage, *host);
     }
@@ -47,7 +47,7 @@ pub fn domains(design: &Design, storage: &Storage, domain: &str) -> Vec<Rational
 }
 
 fn host_bytes(design: &Design, storage: &Storage, host: usize) -> Rational {
-    let Some(disks) = &storage.disks else { return Rational::zero() };
+    let Some((_, disks)) = storage.on_disks() else { return Rational::zero() };
     design.hosts[host].system.disks(disks).map(|d| d.capacity.value).fold(Rational::zero(), |a, b| a + b)
 }
 
@@ -60,32 +60,37 @@ pub fn without_largest(domains: &[Rational]) -> (Rational, Rational) {
 
 /// The share of raw that may be filled: `fill`, or less where the largest failure domain must heal by itself.
 pub fn usable_share(design: &Design, storage: &Storage, part: &StoragePart) -> Rational {
-    let domains = domains(design, storage, &part.failure_domain);
+    let domains = domains(design, storage, part.failure_domain);
+    let fill = storage.ceph().map_or(Rational::from_integer(1), |ceph| ceph.fill.value);
     let raw: Rational = domains.iter().copied().fold(Rational::zero(), |a, b| a + b);
     if raw.is_zero() || domains.len() as i64 <= part.width() {
-        return storage.fill.value;
+        return fill;
     }
-    storage.fill.value.min(without_largest(&domains).1 / raw)
+    fill.min(without_largest(&domains).1 / raw)
 }
 
 /// The figures of a storage.
 pub fn figures(design: &Design, storage: &Storage) -> Figures {
     let mut out = Figures { share: Rational::from_integer(1), ..Figures::default() };
-    if storage.hosts.is_empty() {
-        out.raw = storage.capacity.map(|c| c.value);
+    let Some((hosts, disks)) = storage.on_disks() else {
+        let server = storage.file_server();
+        out.raw = storage.declared_capacity().map(|c| c.value);
         out.usable = out.raw;
-        out.read = storage.read.map(|r| r.value);
-        out.write = storage.write.map(|r| r.value);
+        out.read = server.and_then(|s| s.read).map(|r| r.value);
+        out.write = server.and_then(|s| s.write).map(|r| r.value);
+        return out;
+    };
+    if hosts.is_empty() {
         return out;
     }
-    let disks: Vec<_> = storage.hosts.iter().flat_map(|h| storage.disks.iter().flat_map(move |d| design.hosts[*h].system.disks(d))).collect();
+    let disks: Vec<_> = hosts.iter().flat_map(|h| design.hosts[*h].system.disks(disks)).collect();
     // No disks, no rate: times are divided by it.
     let sum = |rates: Vec<Option<Rational>>| rates.into_iter().try_fold(Rational::zero(), |a, b| Some(a + b?)).filter(|rate| !rate.is_zero());
     let raw = disks.iter().map(|d| d.capacity.value).fold(Rational::zero(), |a, b| a + b);
     out.raw = Some(raw);
     out.disk_read = sum(disks.iter().map(|d| d.read.map(|r| r.value)).collect());
     let disk_write = sum(disks.iter().map(|d| d.write.map(|r| r.value)).collect());
-    if storage.kind != "ceph" {
+    if storage.ceph().is_none() {
         out.usable = Some(raw);
         out.read = out.disk_read;
         out.write = disk_write;
@@ -96,11 +101,11 @@ pub fn figures(design: &Design, storage: &Storage) -> Figures {
     out.counts = (disks.len(), ports.len());
     let network = ports.iter().copied().fold(Rational::zero(), |a, b| a + b);
     out.ports = (!ports.is_empty()).then_some(network);
-    for part in &storage.parts {
+    for part in storage.parts() {
         let (n, d) = part.factor();
         out.parts.push(raw * usable_share(design, storage, part) / Rational::new(n, d));
     }
-    if let Some(part) = storage.parts.first() {
+    if let Some(part) = storage.parts().first() {
         out.share = usable_share(design, storage, part);
         let (n, d) = part.factor();
         let factor = Rational::new(n, d);
@@ -113,7 +118,7 @@ pub fn figures(design: &Design, storage: &Storage) -> Figures {
 
 /// Rates of the ports of the storage hosts on the storage's network.
 fn ports(design: &Design, storage: &Storage) -> Vec<Rational> {
-    let Some(network) = storage.network else { return Vec::new() };
+    let Some(network) = storage.network() else { return Vec::new() };
     let fabric = &design.fabrics[design.networks[network].fabric];
-    fabric.attach.iter().filter(|p| storage.hosts.contains(&(p.host as usize))).filter_map(|p| Some(design.nic_port(*p)?.rate.value)).collect()
+    fabric.attach.iter().filter(|p| storage.hosts().contains(&(p.host as usize))).filter_map(|p| Some(design.nic_port(*p)?.rate.value)).collect()
 }

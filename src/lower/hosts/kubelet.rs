@@ -7,7 +7,7 @@ use super::super::kinds::{non_empty, taints, texts};
 use super::super::object::Document;
 use crate::Compilation;
 use crate::base::quantity::to_f64;
-use crate::design::{Pool, System};
+use crate::design::{Manager, NumaPolicy, Pool, System};
 use crate::nodes::resources::format_bytes;
 use crate::versions;
 
@@ -41,7 +41,7 @@ fn dns_address(c: &Compilation) -> Option<String> {
 
 /// The pool's kubelet; kubeadm merges it over the cluster's.
 pub fn kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Document {
-    let pins = pool.cpu_manager == "static";
+    let pins = pool.cpu_manager == Manager::Static;
     let threads = pool.reserved_cores * system.threads_per_core();
     let mut reserved = texts([("memory", format_bytes(pool.reserved.whole()))]);
     if !pins {
@@ -49,7 +49,7 @@ pub fn kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Docu
     }
     let taints = taints(&c.nodes.taints[id]);
     let grace = shutdown_seconds(c, id, pool);
-    let numa = pool.numa_policy != "none";
+    let numa = pool.numa_policy != NumaPolicy::None;
     let configuration = KubeletConfiguration {
         static_pod_path: Some("/etc/kubernetes/manifests"),
         container_runtime_endpoint: Some(CRI_SOCKET),
@@ -62,10 +62,10 @@ pub fn kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Docu
         cpu_manager_policy: pins.then_some("static"),
         reserved_system_cpus: pins.then(|| reserved_cpus(system, pool.reserved_cores)),
         cpu_manager_policy_options: pins.then(|| cpu_options(c, id, pool, system)),
-        topology_manager_policy: numa.then(|| pool.numa_policy.replace('_', "-")),
-        topology_manager_scope: numa.then(|| pool.numa_scope.clone()),
-        memory_manager_policy: Some(if pool.memory_manager == "static" { "Static" } else { "None" }),
-        reserved_memory: (pool.memory_manager == "static").then(|| reserved_memory(pool, system)),
+        topology_manager_policy: numa.then(|| pool.numa_policy.word().replace('_', "-")),
+        topology_manager_scope: numa.then(|| pool.numa_scope.word().to_owned()),
+        memory_manager_policy: Some(if pool.memory_manager == Manager::Static { "Static" } else { "None" }),
+        reserved_memory: (pool.memory_manager == Manager::Static).then(|| reserved_memory(pool, system)),
         system_reserved: Some(reserved),
         enforce_node_allocatable: Some(vec!["pods"]),
         eviction_hard: Some(texts([("memory.available", format_bytes(pool.eviction.whole()))])),

@@ -13,7 +13,7 @@ use super::object::Document;
 use super::{Artifacts, Content};
 use crate::Compilation;
 use crate::base::quantity::to_f64;
-use crate::design::{Pool, PoolRole, System};
+use crate::design::{Iommu, Pool, PoolRole, System};
 
 /// Lowers the folder.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
@@ -63,13 +63,13 @@ fn kernel(c: &Compilation, pool: &Pool, system: &System) -> String {
     let host = &c.design.hosts[pool.hosts[0]];
     let mut words: Vec<String> = Vec::new();
     let intel = system.cpus().any(|(_, cpu)| cpu.name.starts_with("xeon"));
-    match host.iommu.as_str() {
-        "off" => words.push("iommu=off".into()),
-        mode => {
+    match host.iommu {
+        Iommu::Off => words.push("iommu=off".into()),
+        mode @ (Iommu::On | Iommu::Passthrough) => {
             if intel {
                 words.push("intel_iommu=on".into());
             }
-            if mode == "passthrough" {
+            if mode == Iommu::Passthrough {
                 words.push("iommu=pt".into());
             }
         }
@@ -139,20 +139,21 @@ fn table(c: &Compilation, pool: &Pool) -> String {
 /// Scripts that name disks: the design does not know kernel names, so they are found by size, and a wrong count stops.
 fn scripts(c: &Compilation, pool: &Pool, dir: &str, artifacts: &mut Artifacts) {
     for storage in &c.design.storages {
-        let (Some(disks), Some(host)) = (&storage.disks, pool.hosts.iter().find(|h| storage.hosts.contains(h))) else { continue };
+        let Some((own, disks)) = storage.on_disks() else { continue };
+        let Some(host) = pool.hosts.iter().find(|h| own.contains(h)) else { continue };
         let all: Vec<_> = c.design.hosts[*host].system.disks(disks).collect();
         let Some(size) = all.first().map(|d| to_f64(d.capacity.value)) else { continue };
         let count = all.len();
         let (low, high) = (size * 0.95, size * 1.05);
         let find = format!("lsblk -dnbo NAME,SIZE,TYPE | awk '$3==\"disk\" && $1 ~ /^nvme/ && $2 > {low:.3e} && $2 < {high:.3e} {{print $1}}'");
-        if storage.kind == "local_nvme" {
+        if storage.local().is_some() {
             let name = &storage.name;
             let text = format!(
                 "#!/bin/sh\n# TopoLVM needs the volume group {name}, it does not make it. Run once a host before it joins. Idempotent; refuses a disk that carries anything.\nset -eu\nvgs {name} >/dev/null 2>&1 && exit 0\ndisks=$({find})\n[ \"$(printf '%s\\n' \"$disks\" | grep -c .)\" -eq {count} ] || {{ echo \"expected {count} disks, found: $disks\" >&2; exit 1; }}\npaths=\nfor d in $disks; do\n  [ -z \"$(wipefs -n \"/dev/$d\")\" ] || {{ echo \"/dev/$d is not empty\" >&2; exit 1; }}\n  paths=\"$paths /dev/$d\"\ndone\n# shellcheck disable=SC2086\nvgcreate {name} $paths\n"
             );
-            let file = if c.design.storages.iter().filter(|s| s.kind == "local_nvme").count() > 1 { format!("lvm-{name}.sh") } else { "lvm.sh".to_owned() };
+            let file = if c.design.storages.iter().filter(|s| s.local().is_some()).count() > 1 { format!("lvm-{name}.sh") } else { "lvm.sh".to_owned() };
             artifacts.text(format!("{dir}/{file}"), text);
-        } else if storage.kind == "ceph" {
+        } else if storage.ceph().is_some() {
             let text = format!(
                 "#!/bin/sh\n# Stable names /dev/disk/by-aic/{disks}-N for the CephCluster's devicePathFilter, in the order of the PCIe path: a replaced disk keeps its name.\n# Run once a host before it joins; idempotent; writes nothing unless exactly {count} disks are found.\nset -eu\nrules=/etc/udev/rules.d/60-aic-{disks}.rules\nlist=$(for d in $({find}); do\n  udevadm info -q property -n \"/dev/$d\" | sed -n 's/^ID_PATH=//p'; done | sort -V)\nn=$(printf '%s\\n' \"$list\" | grep -c . || true)\n[ \"$n\" -eq {count} ] || {{ echo \"expected {count} disks, found $n\" >&2; exit 1; }}\nprintf '%s\\n' \"$list\" | awk '{{printf \"SUBSYSTEM==\\\"block\\\", ENV{{DEVTYPE}}==\\\"disk\\\", ENV{{ID_PATH}}==\\\"%s\\\", SYMLINK+=\\\"disk/by-aic/{disks}-%d\\\"\\n\", $0, NR-1}}' > \"$rules\"\nudevadm control --reload\nudevadm trigger --subsystem-match=block --settle\nls -l /dev/disk/by-aic\n"
             );

@@ -33,7 +33,7 @@ pub fn page(c: &Compilation, artifacts: &Artifacts) -> String {
     let _ = writeln!(
         out,
         "\nThe image of a host brings what no file here sets: {} with netplan, containerd 2 on cgroup v2, kubelet and kubeadm {kubernetes}, LVM, time and name service, and on hosts with RDMA the adapter's driver.",
-        c.design.cluster.os.replacen('_', " ", 1).replace('_', ".")
+        c.design.cluster.os.word().replacen('_', " ", 1).replace('_', ".")
     );
     let mut seen: Vec<&str> = Vec::new();
     for pool in c.design.pools.iter().filter(|p| p.rdma.is_some()) {

@@ -11,7 +11,7 @@ pub fn script(c: &Compilation, pool: &Pool) -> Option<String> {
     let host = *pool.hosts.first()?;
     let mut out = String::new();
     for rail in rail_ports(&c.design, pool, host) {
-        let Some(congestion) = &c.design.fabrics[rail.fabric].congestion else { continue };
+        let Some(congestion) = &c.design.fabrics[rail.fabric].congestion() else { continue };
         if out.is_empty() {
             out += "#!/bin/sh\n# RoCE as the switches run it (network/switches): packets are sorted by DSCP, one priority is paused, RDMA carries the mark.\n# Run once a boot, before pods: a unit after network-online.target.\nset -eu\n";
         }

@@ -56,7 +56,7 @@ parts! {
     StorageNode { name: String }
     DisruptionManagement { manage_pod_budgets: bool }
     /// A pool of Ceph: `name` in a file system's list, `replicated` or `erasureCoded`.
-    Pool { name: Option<&'static str>, failure_domain: String, replicated: Option<Replicated>, erasure_coded: Option<ErasureCoded>, parameters: Texts }
+    Pool { name: Option<&'static str>, failure_domain: &'static str, replicated: Option<Replicated>, erasure_coded: Option<ErasureCoded>, parameters: Texts }
     Replicated { size: i64, require_safe_replica_size: bool }
     ErasureCoded { data_chunks: i64, coding_chunks: i64 }
     CephFilesystemSpec { metadata_pool: Pool, data_pools: Vec<Pool>, preserve_filesystem_on_delete: bool, metadata_server: MetadataServer }

@@ -12,6 +12,7 @@ use super::super::kinds::nvidia::{
 use super::super::kinds::{Texts, agent_tolerations, non_empty, texts, tolerations};
 use super::super::{Artifacts, object::Document, yaml};
 use super::Input;
+use crate::design::MigStrategy;
 use crate::nodes::pool_label;
 use crate::versions;
 
@@ -40,11 +41,11 @@ fn mig_pools<'a>(input: &Input<'a>) -> impl Iterator<Item = (usize, &'a crate::d
 fn cluster_policy(input: &Input) -> Document {
     let (_, first) = input.gpu_pools().next().expect("a GPU pool");
     let driver = &first.gpu.as_ref().expect("a GPU pool").driver;
-    let strategies: Vec<&str> = input.gpu_pools().filter_map(|(_, p)| Some(p.gpu.as_ref()?.mig.as_ref()?.0.as_str())).collect();
+    let strategies: Vec<MigStrategy> = input.gpu_pools().filter_map(|(_, p)| Some(p.gpu.as_ref()?.mig.as_ref()?.strategy)).collect();
     // One strategy a ClusterPolicy; where pools differ, `mixed` leaves whole GPUs and slices apart, and the device plugin's settings say the rest.
     let strategy = match strategies.as_slice() {
         [] => "none",
-        all if all.iter().all(|s| *s == "single") && all.len() == input.gpu_pools().count() => "single",
+        all if all.iter().all(|s| *s == MigStrategy::Single) && all.len() == input.gpu_pools().count() => "single",
         _ => "mixed",
     };
     let rdma = input.rdma_pools().any(|(_, p)| p.gpu.is_some());
@@ -154,7 +155,7 @@ fn plugin_configs(input: &Input) -> Texts {
                 resources: [SharedResource { name: "nvidia.com/gpu", replicas: s.replicas }],
             },
         });
-        data.insert(pool.name.clone(), text(gpu.mig.as_ref().map_or("none", |(strategy, _)| strategy), sharing));
+        data.insert(pool.name.clone(), text(gpu.mig.as_ref().map_or("none", |mig| mig.strategy.word()), sharing));
     }
     data
 }
@@ -181,7 +182,7 @@ fn mig_layouts<'a>(input: &Input<'a>) -> MigLayouts<'a> {
     let mut mig_configs = BTreeMap::from([("all-disabled", layout(false, BTreeMap::new()))]);
     for (_, pool) in mig_pools(input) {
         let mut counts = BTreeMap::new();
-        for profile in pool.gpu.iter().flat_map(|g| &g.mig).flat_map(|(_, layout)| layout) {
+        for profile in pool.gpu.iter().flat_map(|g| &g.mig).flat_map(|mig| &mig.layout) {
             *counts.entry(profile.as_str()).or_insert(0) += 1;
         }
         mig_configs.insert(&pool.name, layout(true, counts));

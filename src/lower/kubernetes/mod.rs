@@ -17,6 +17,7 @@ use super::kinds::Kustomization;
 use super::object::{Document, Maker};
 use super::{Artifacts, Content};
 use crate::Compilation;
+use crate::design::WorkloadWord;
 use crate::versions::{self, Chart};
 
 pub use network::drained_at_once;
@@ -51,10 +52,10 @@ pub fn charts(compilation: &Compilation) -> Vec<(&'static Chart, String)> {
     let d = &compilation.design;
     let gpu = d.pools.iter().find(|p| p.gpu.is_some());
     let rdma = d.pools.iter().find(|p| p.rdma.is_some());
-    let ceph = d.storages.iter().find(|s| s.kind == "ceph");
-    let local = d.storages.iter().find(|s| s.kind == "local_nvme");
-    let groups = d.workloads.iter().find(|w| w.kind == "inference" && w.nodes > 1);
-    let training = d.workloads.iter().find(|w| w.kind == "training");
+    let ceph = d.storages.iter().find(|s| s.ceph().is_some());
+    let local = d.storages.iter().find(|s| s.local().is_some());
+    let groups = d.workloads.iter().find(|w| w.word() == WorkloadWord::Inference && w.nodes > 1);
+    let training = d.workloads.iter().find(|w| w.is_training());
     let mut out: Vec<(&'static Chart, String)> = Vec::new();
     let mut add = |chart: &'static Chart, source: Option<String>| {
         if let Some(source) = source {
@@ -138,7 +139,7 @@ fn namespaces(input: &Input, artifacts: &mut Artifacts) {
         artifacts.objects(namespace_file("namespaces", chart.namespace), vec![document]);
     }
     for (name, origin) in workload_namespaces(input).into_iter().filter(|(name, _)| !seen.contains(name.as_str())) {
-        let level = if origin.0 { "privileged" } else { d.cluster.pod_security.as_str() };
+        let level = if origin.0 { "privileged" } else { d.cluster.pod_security.word() };
         let mut namespace = input.maker.cluster(namespace_at(input, origin), &name, Namespace::default()).label(POD_SECURITY, level);
         if origin.0 {
             let reason = "Pods with RDMA need IPC_LOCK, which Pod Security's baseline forbids.";

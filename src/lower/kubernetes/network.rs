@@ -113,7 +113,7 @@ impl<'a> Rail<'a> {
     }
 
     fn infiniband(&self) -> bool {
-        self.fabric().kind == "infiniband"
+        self.fabric().is_infiniband()
     }
 
     /// The network that numbers the rail.
@@ -138,7 +138,7 @@ impl<'a> Rail<'a> {
             device_type: "netdevice",
             link_type: if self.infiniband() { "IB" } else { "ETH" },
             is_rdma: true,
-            num_vfs: self.rdma.vfs,
+            num_vfs: self.rdma.mode.functions().unwrap_or(1),
             // InfiniBand's MTU is the fabric's.
             mtu: (!self.infiniband()).then_some(self.fabric().mtu),
             priority: 90,
@@ -226,7 +226,7 @@ impl<'a> Rail<'a> {
         let d = self.input.design();
         let pools: Vec<&str> = self.sharing().map(|p| p.name.as_str()).collect();
         let hosts = self.sharing().map(|p| p.hosts.len()).sum::<usize>().max(1) as i128;
-        let functions = self.sharing().flat_map(|p| &p.rdma).map(|r| r.vfs).max().unwrap_or(1);
+        let functions = self.sharing().flat_map(|p| &p.rdma).map(|r| r.mode.pods_per_port()).max().unwrap_or(1);
         let block = (4 * i128::from(functions)).min(capacity(network) as i128 / hosts).max(1);
         let spec = IPPoolSpec {
             subnet: network.cidr.to_string(),

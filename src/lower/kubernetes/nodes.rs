@@ -69,7 +69,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
 /// With host networking Rook takes a monitor's address from the Node object, not from addressRanges (rook#14829).
 fn monitor_address(input: &Input, host: usize) -> Option<String> {
     let d = input.design();
-    let storage = d.storages.iter().find(|s| s.kind == "ceph" && s.hosts.contains(&host))?;
-    let network = storage.network.filter(|n| Some(*n) != d.node_network())?;
+    let storage = d.storages.iter().find(|s| s.ceph().is_some() && s.hosts().contains(&host))?;
+    let network = storage.network().filter(|n| Some(*n) != d.node_network())?;
     input.compilation.topology.address_on(host, network).map(|a| a.address.to_string())
 }

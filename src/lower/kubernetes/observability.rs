@@ -64,8 +64,8 @@ fn queue_alerts(d: &Design) -> Vec<Rule> {
 /// Fill against what the design counts as usable, and volumes that checkpoints are written to.
 fn storage_alerts(d: &Design) -> Vec<Rule> {
     let mut rules = Vec::new();
-    for storage in d.storages.iter().filter(|s| s.kind == "ceph") {
-        let fill = crate::base::quantity::to_f64(storage.fill.value);
+    for (storage, ceph) in d.storages.iter().filter_map(|s| Some((s, s.ceph()?))) {
+        let fill = crate::base::quantity::to_f64(ceph.fill.value);
         rules.push(alert(
             format!("{}Fill", title(&storage.name)),
             format!("ceph_cluster_total_used_bytes / ceph_cluster_total_bytes > {fill}"),
@@ -76,7 +76,7 @@ fn storage_alerts(d: &Design) -> Vec<Rule> {
         ));
     }
     for workload in &d.workloads {
-        let Some(checkpoint) = &workload.checkpoint else { continue };
+        let Some(checkpoint) = &workload.checkpoint() else { continue };
         let volume = &d.volumes[checkpoint.volume];
         let of = format!("{{namespace=\"{}\", persistentvolumeclaim=\"{}\"}}", workload.namespace, volume.name);
         rules.push(alert(

@@ -15,7 +15,7 @@ use super::super::kinds::cilium::{CiliumNetworkPolicy, CiliumNetworkPolicySpec, 
 use super::super::kinds::{int, labelled, non_empty, strings};
 use super::super::{Artifacts, object::Document};
 use super::{Input, namespace_at, namespace_file, workload_namespaces};
-use crate::design::Workload;
+use crate::design::{PartKind, Workload, WorkloadWord};
 use crate::nodes::resources::format_bytes;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -25,7 +25,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     let d = input.design();
     for (namespace, origin) in workload_namespaces(input) {
         let mut policies = basic_policies(input, &namespace, origin);
-        for workload in d.workloads.iter().filter(|w| w.namespace == namespace && !w.ports.is_empty()) {
+        for workload in d.workloads.iter().filter(|w| w.namespace == namespace && !w.ports().is_empty()) {
             policies.push(ports_policy(input, workload));
         }
         // In a queue's namespace all pods may talk already.
@@ -105,20 +105,20 @@ fn group_policy(input: &Input, workload: &Workload) -> Document {
 /// Declared ports are open to the cluster, those of a `service` also to the outside; a service may call the declared ports of others.
 fn ports_policy(input: &Input, workload: &Workload) -> Document {
     const NAME: &str = "app.kubernetes.io/name";
-    let service = workload.kind == "service";
+    let service = workload.word() == WorkloadWord::Service;
     let anywhere = NetworkPolicyPeer { namespace_selector: Some(LabelSelector::default()), ..Default::default() };
     let ingress = NetworkPolicyIngressRule {
         from: (!service).then(|| vec![anywhere]),
-        ports: Some(workload.ports.iter().map(|p| tcp(IntOrString::String(p.name.clone()))).collect()),
+        ports: Some(workload.ports().iter().map(|p| tcp(IntOrString::String(p.name.clone()))).collect()),
     };
     let egress: Vec<NetworkPolicyEgressRule> = input
         .design()
         .workloads
         .iter()
-        .filter(|w| service && w.name != workload.name && !w.ports.is_empty())
+        .filter(|w| service && w.name != workload.name && !w.ports().is_empty())
         .map(|w| NetworkPolicyEgressRule {
             to: Some(vec![pods_in(&w.namespace, NAME, &w.name)]),
-            ports: Some(w.ports.iter().map(|p| tcp(IntOrString::Int(int(p.number)))).collect()),
+            ports: Some(w.ports().iter().map(|p| tcp(IntOrString::Int(int(p.number)))).collect()),
         })
         .collect();
     let spec = NetworkPolicySpec {
@@ -127,7 +127,7 @@ fn ports_policy(input: &Input, workload: &Workload) -> Document {
         ingress: Some(vec![ingress]),
         egress: non_empty(egress),
     };
-    let first = &workload.ports[0].name;
+    let first = &workload.ports()[0].name;
     let policy = NetworkPolicy { spec: Some(spec), ..Default::default() };
     input.maker.namespaced((&workload.at, format!("port.{first}").as_str()), &workload.namespace, &format!("{}-{first}", workload.name), policy)
 }
@@ -154,8 +154,8 @@ fn quota(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> Documen
             .sum();
         hard.insert(format!("requests.{name}"), Quantity((i128::from(queued) + direct).to_string()));
     }
-    for (id, storage) in d.storages.iter().enumerate().filter(|(_, s)| s.kind == "ceph") {
-        for (part, _) in storage.parts.iter().enumerate().filter(|(_, p)| p.kind != "object") {
+    for (id, storage) in d.storages.iter().enumerate().filter(|(_, s)| s.ceph().is_some()) {
+        for (part, _) in storage.parts().iter().enumerate().filter(|(_, p)| p.kind != PartKind::Object) {
             let used = d.volumes.iter().enumerate().filter(|(v, volume)| {
                 volume.storage == id
                     && volume.part.unwrap_or(0) == part

@@ -12,7 +12,7 @@ use super::super::kinds::kueue::{
 use super::super::kinds::{int, labelled, texts, tolerations};
 use super::super::{Artifacts, object::Document};
 use super::Input;
-use crate::design::{Amount, At, Queue};
+use crate::design::{Amount, At, Queue, Reclaim, WorkloadWord};
 use crate::nodes::{format_amount, pool_label};
 
 /// Lowers the folder.
@@ -98,15 +98,15 @@ fn cluster_queue(input: &Input, queue: &Queue) -> Document {
         namespace_selector: labelled("kubernetes.io/metadata.name", &queue.namespace),
         queueing_strategy: "BestEffortFIFO",
         preemption: Preemption {
-            within_cluster_queue: match queue.preemption.as_str() {
-                "never" => "Never",
-                "lower_or_newer_equal" => "LowerOrNewerEqualPriority",
-                _ => "LowerPriority",
+            within_cluster_queue: match queue.preemption {
+                crate::design::Preemption::Never => "Never",
+                crate::design::Preemption::LowerOrNewerEqual => "LowerOrNewerEqualPriority",
+                crate::design::Preemption::LowerPriority => "LowerPriority",
             },
-            reclaim_within_cohort: match queue.reclaim.as_str() {
-                "never" => "Never",
-                "lower_priority" => "LowerPriority",
-                _ => "Any",
+            reclaim_within_cohort: match queue.reclaim {
+                Reclaim::Never => "Never",
+                Reclaim::LowerPriority => "LowerPriority",
+                Reclaim::Any => "Any",
             },
         },
         resource_groups: vec![ResourceGroup { covered_resources: names, flavors: vec![FlavorQuotas { name: pool.name.clone(), resources }] }],
@@ -163,9 +163,19 @@ fn priorities(input: &Input) -> Vec<Document> {
     };
     out.push(class("aic-default", 0, true, "Pods that name no class."));
     for (kind, value) in [("training", 1000), ("batch", 500), ("service", 2000)] {
-        if d.workloads.iter().any(|w| w.kind == kind || kind == "service" && w.kind == "inference") {
+        if d.workloads.iter().any(|w| priority_kind(w) == Some(kind)) {
             out.push(class(&format!("aic-{kind}"), value, false, &format!("Pods of {kind} workloads.")));
         }
     }
     out
+}
+
+/// The class of a workload's pods: services and models that are served share one.
+fn priority_kind(workload: &crate::design::Workload) -> Option<&'static str> {
+    match workload.word() {
+        WorkloadWord::Training => Some("training"),
+        WorkloadWord::Batch => Some("batch"),
+        WorkloadWord::Inference | WorkloadWord::Service => Some("service"),
+        WorkloadWord::Manifest => None,
+    }
 }

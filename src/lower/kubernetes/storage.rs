@@ -17,7 +17,7 @@ use super::super::kinds::{Texts, affinity, amounts, ceph, labelled, texts, toler
 use super::super::{Artifacts, object::Document};
 use super::Input;
 use crate::base::quantity::to_f64;
-use crate::design::{Design, Storage, StoragePart, Volume};
+use crate::design::{Access, Ceph, Design, PartKind, Storage, StorageKind, StoragePart, Volume};
 use crate::nodes::{pool_label, resources::format_bytes};
 
 const NAMESPACE: &str = "rook-ceph";
@@ -27,13 +27,14 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     let d = input.design();
     let mut classes = Vec::new();
     for storage in &d.storages {
-        match storage.kind.as_str() {
-            "ceph" => {
-                ceph(input, storage, artifacts);
-                classes.extend(storage.parts.iter().map(|part| ceph_class(input, storage, part)));
+        match &storage.kind {
+            StorageKind::Ceph(cluster) => {
+                ceph(input, storage, cluster, artifacts);
+                classes.extend(storage.parts().iter().map(|part| ceph_class(input, storage, part)));
             }
-            "local_nvme" => classes.push(local_class(input, storage)),
-            _ => {}
+            StorageKind::LocalNvme(_) => classes.push(local_class(input, storage)),
+            StorageKind::Nfs(_) | StorageKind::Lustre(_) | StorageKind::Weka(_) | StorageKind::Vast(_) | StorageKind::Beegfs(_) => {}
+            StorageKind::S3 { .. } | StorageKind::External { .. } => {}
         }
     }
     artifacts.objects("kubernetes/storage/storageclasses.yaml", classes);
@@ -44,10 +45,12 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
 /// The StorageClass of a storage or its part.
 pub fn class_of(design: &Design, storage: usize, part: Option<usize>) -> String {
     let s = &design.storages[storage];
-    match (s.kind.as_str(), part.and_then(|p| s.parts.get(p)).or_else(|| s.parts.first())) {
-        ("external", _) => s.class.clone().unwrap_or_default(),
-        (_, Some(part)) => format!("{}-{}", s.name, part.name.replace('_', "-")),
-        _ => s.name.clone(),
+    if let StorageKind::External { class, .. } = &s.kind {
+        return class.clone();
+    }
+    match part.and_then(|p| s.parts().get(p)).or_else(|| s.parts().first()) {
+        Some(part) => format!("{}-{}", s.name, part.name.replace('_', "-")),
+        None => s.name.clone(),
     }
 }
 
@@ -55,11 +58,11 @@ pub fn class_of(design: &Design, storage: usize, part: Option<usize>) -> String 
 fn claims(input: &Input, id: usize, volume: &Volume) -> Vec<Document> {
     let d = input.design();
     let namespaces: BTreeSet<&str> = d.workloads.iter().filter(|w| w.mounts.iter().any(|m| m.volume == id)).map(|w| w.namespace.as_str()).collect();
-    let mode = match volume.access.as_str() {
-        "read_write_many" => "ReadWriteMany",
-        "read_only_many" => "ReadOnlyMany",
-        "read_write_once_pod" => "ReadWriteOncePod",
-        _ => "ReadWriteOnce",
+    let mode = match volume.access {
+        Access::ReadWriteMany => "ReadWriteMany",
+        Access::ReadOnlyMany => "ReadOnlyMany",
+        Access::ReadWriteOncePod => "ReadWriteOncePod",
+        Access::ReadWriteOnce => "ReadWriteOnce",
     };
     let claim = PersistentVolumeClaim {
         spec: Some(PersistentVolumeClaimSpec {
@@ -100,7 +103,7 @@ fn local_class(input: &Input, storage: &Storage) -> Document {
 /// A replicated pool of some copies: one less is enough to go on, and losing one does not stop writes.
 fn copies(part: &StoragePart, copies: i64) -> Pool {
     Pool {
-        failure_domain: part.failure_domain.clone(),
+        failure_domain: part.failure_domain.word(),
         replicated: Some(Replicated { size: copies, require_safe_replica_size: true }),
         parameters: texts([("min_size", (copies - 1).max(1).to_string())]),
         ..Default::default()
@@ -110,7 +113,7 @@ fn copies(part: &StoragePart, copies: i64) -> Pool {
 fn pool(part: &StoragePart) -> Pool {
     match part.erasure {
         Some((k, m)) => Pool {
-            failure_domain: part.failure_domain.clone(),
+            failure_domain: part.failure_domain.word(),
             erasure_coded: Some(ErasureCoded { data_chunks: k, coding_chunks: m }),
             parameters: texts([("min_size", (k + 1).to_string())]),
             ..Default::default()
@@ -139,7 +142,7 @@ struct Places {
 }
 
 impl Places {
-    fn of(input: &Input, storage: &Storage) -> Option<Self> {
+    fn of(input: &Input, storage: &Ceph) -> Option<Self> {
         let d = input.design();
         let id = d.pools.iter().position(|p| storage.hosts.iter().all(|h| p.hosts.contains(h)))?;
         let pool = &d.pools[id];
@@ -163,19 +166,19 @@ impl Places {
     }
 }
 
-fn ceph(input: &Input, storage: &Storage, artifacts: &mut Artifacts) {
-    let Some(places) = Places::of(input, storage) else { return };
-    artifacts.objects("kubernetes/storage/ceph-cluster.yaml", vec![ceph_cluster(input, storage, &places)]);
-    for part in &storage.parts {
+fn ceph(input: &Input, storage: &Storage, cluster: &Ceph, artifacts: &mut Artifacts) {
+    let Some(places) = Places::of(input, cluster) else { return };
+    artifacts.objects("kubernetes/storage/ceph-cluster.yaml", vec![ceph_cluster(input, storage, cluster, &places)]);
+    for part in &cluster.parts {
         let name = part.name.replace('_', "-");
         let origin = (&storage.at, part.key.as_str());
-        match part.kind.as_str() {
-            "filesystem" => artifacts.objects(format!("kubernetes/storage/ceph-filesystem-{name}.yaml"), filesystem(input, storage, part, &places)),
-            "block" => {
+        match part.kind {
+            PartKind::Filesystem => artifacts.objects(format!("kubernetes/storage/ceph-filesystem-{name}.yaml"), filesystem(input, storage, part, &places)),
+            PartKind::Block => {
                 let pool = input.maker.namespaced(origin, NAMESPACE, &name, CephBlockPool { spec: pool(part), ..Default::default() });
                 artifacts.objects(format!("kubernetes/storage/ceph-block-{name}.yaml"), vec![pool]);
             }
-            _ => {
+            PartKind::Object => {
                 let spec = CephObjectStoreSpec {
                     metadata_pool: replicated(part),
                     data_pool: pool(part),
@@ -195,21 +198,21 @@ fn ceph(input: &Input, storage: &Storage, artifacts: &mut Artifacts) {
     }
 }
 
-fn ceph_cluster(input: &Input, storage: &Storage, places: &Places) -> Document {
+fn ceph_cluster(input: &Input, storage: &Storage, cluster: &Ceph, places: &Places) -> Document {
     let d = input.design();
-    let cidr = |network: Option<usize>| network.map(|n| d.networks[n].cidr.to_string()).into_iter().collect::<Vec<_>>();
-    let device = storage.disks.clone().unwrap_or_default();
-    let fill = to_f64(storage.fill.value);
+    let cidr = |network: usize| vec![d.networks[network].cidr.to_string()];
+    let device = &cluster.disks;
+    let fill = to_f64(cluster.fill.value);
     let apart = |app| Placement { pod_anti_affinity: Some(places.apart(app)), ..Default::default() };
     let spec = CephClusterSpec {
         ceph_version: CephVersion { image: crate::versions::CEPH },
         data_dir_host_path: "/var/lib/rook",
         skip_upgrade_checks: false,
-        mon: Daemons { count: storage.monitors, allow_multiple_per_node: false },
+        mon: Daemons { count: cluster.monitors, allow_multiple_per_node: false },
         mgr: Daemons { count: 2, allow_multiple_per_node: false },
         network: Network {
             provider: "host",
-            address_ranges: AddressRanges { public: cidr(storage.network), cluster: cidr(storage.cluster_network) },
+            address_ranges: AddressRanges { public: cidr(cluster.network), cluster: cidr(cluster.cluster_network) },
             connections: Connections { require_msgr2: true },
         },
         dashboard: Dashboard { enabled: true, ssl: true },
@@ -225,7 +228,7 @@ fn ceph_cluster(input: &Input, storage: &Storage, places: &Places) -> Document {
             near_full_ratio: fill,
             backfill_full_ratio: (fill + 0.05).min(0.92),
             full_ratio: 0.95,
-            nodes: storage.hosts.iter().map(|h| StorageNode { name: d.hosts[*h].name.clone() }).collect(),
+            nodes: cluster.hosts.iter().map(|h| StorageNode { name: d.hosts[*h].name.clone() }).collect(),
         },
         disruption_management: DisruptionManagement { manage_pod_budgets: true },
         remove_osds_if_out_and_safe_to_remove: false,
@@ -285,16 +288,18 @@ fn secrets(driver: &str) -> Texts {
 
 fn ceph_class(input: &Input, storage: &Storage, part: &StoragePart) -> Document {
     let name = part.name.replace('_', "-");
-    let (provisioner, own, own_secrets, expands) = match part.kind.as_str() {
-        "filesystem" => {
+    let (provisioner, own, own_secrets, expands) = match part.kind {
+        PartKind::Filesystem => {
             let pool = format!("{name}-data{}", i32::from(part.erasure.is_some()));
             ("rook-ceph.cephfs.csi.ceph.com", texts([("fsName", &name), ("pool", &pool)]), secrets("cephfs"), Some(true))
         }
-        "block" => {
+        PartKind::Block => {
             let own = texts([("pool", name.as_str()), ("imageFeatures", "layering"), ("csi.storage.k8s.io/fstype", "ext4")]);
             ("rook-ceph.rbd.csi.ceph.com", own, secrets("rbd"), Some(true))
         }
-        _ => ("rook-ceph.ceph.rook.io/bucket", texts([("objectStoreName", name.as_str()), ("objectStoreNamespace", NAMESPACE)]), Texts::new(), None),
+        PartKind::Object => {
+            ("rook-ceph.ceph.rook.io/bucket", texts([("objectStoreName", name.as_str()), ("objectStoreNamespace", NAMESPACE)]), Texts::new(), None)
+        }
     };
     let class = StorageClass {
         provisioner: provisioner.into(),

@@ -76,7 +76,7 @@ fn end(c: &Compilation, end: End) -> (String, String) {
         }
         End::SwitchManagement(id) => {
             let switch = &c.topology.switches[id as usize];
-            (switch.name.clone(), management_interface(&switch.model.link_type).to_owned())
+            (switch.name.clone(), management_interface(switch.model.link_type).to_owned())
         }
         End::Pdu(rack, pdu) => (c.design.racks[rack as usize].pdu_name(pdu), "mgmt".to_owned()),
     }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::design::{DeviceKind, System};
+use crate::design::{Architecture, DeviceKind, LinkMedium, LinkType, System};
 use crate::topology::DeviceGraph;
 use crate::topology::host::matrix::nic_ports;
 
@@ -27,7 +27,7 @@ pub fn text(system: &System, graph: &DeviceGraph) -> String {
     let mut node = 0;
     for (cpu, product) in system.cpus() {
         for own in 0..product.numa_nodes.max(1) {
-            let arch = if product.architecture == "arm64" { "arm64" } else { "x86_64" };
+            let arch = if product.architecture == Architecture::Arm64 { "arm64" } else { "x86_64" };
             let vendor = match (arch, writer.vendor(cpu)) {
                 ("arm64", _) => "ARM",
                 (_, Some("amd")) => "AuthenticAMD",
@@ -63,7 +63,7 @@ impl Writer<'_> {
     fn below(&self, device: u16, from: Option<u16>, numa: i64) -> Vec<u16> {
         let cpu = matches!(self.system.devices[device as usize].kind, DeviceKind::Cpu(_));
         let mut out: Vec<u16> = Vec::new();
-        for link in self.system.links.iter().filter(|l| matches!(l.medium.as_str(), "pcie" | "nvlink_c2c")) {
+        for link in self.system.links.iter().filter(|l| matches!(l.medium, LinkMedium::Pcie | LinkMedium::NvlinkC2c)) {
             let others = match (link.a.contains(&device), link.b.contains(&device)) {
                 (true, _) => &link.b,
                 (_, true) => &link.a,
@@ -101,7 +101,7 @@ impl Writer<'_> {
                 let _ = writeln!(out, "{indent}  </gpu>\n{indent}</pci>");
             }
             DeviceKind::Nic(nic) if !nic.management => {
-                let infiniband = nic.ports.first().is_some_and(|p| p.link_types.iter().any(|t| t == "infiniband"));
+                let infiniband = nic.ports.first().is_some_and(|p| p.link_types.contains(&LinkType::Infiniband));
                 let class = if infiniband { INFINIBAND } else { ETHERNET };
                 let ports: Vec<_> = nic_ports(self.system).into_iter().enumerate().filter(|(_, p)| p.device == device).collect();
                 let _ = writeln!(out, "{indent}<pci busid=\"{}\" class=\"{class}\"{}{speed}>\n{indent}  <nic>", self.address(device, 0), ids(&nic.pci_id));
@@ -119,7 +119,9 @@ impl Writer<'_> {
     /// Speed and width of the link between two devices, in the kernel's words.
     fn speed(&self, a: u16, b: u16) -> String {
         let joins = |x: &[u16], y: &[u16]| x.contains(&a) && y.contains(&b);
-        let Some(link) = self.system.links.iter().find(|l| l.medium == "pcie" && (joins(&l.a, &l.b) || joins(&l.b, &l.a))) else { return String::new() };
+        let Some(link) = self.system.links.iter().find(|l| l.medium == LinkMedium::Pcie && (joins(&l.a, &l.b) || joins(&l.b, &l.a))) else {
+            return String::new();
+        };
         let transfers = match link.generation {
             Some(1) => "2.5",
             Some(2) => "5.0",
@@ -134,7 +136,7 @@ impl Writer<'_> {
 
     fn nvlinks(&self, gpu: u16) -> Vec<(u16, i64)> {
         let mut out = Vec::new();
-        for link in self.system.links.iter().filter(|l| l.medium == "nvlink") {
+        for link in self.system.links.iter().filter(|l| l.medium == LinkMedium::Nvlink) {
             let others = match (link.a.contains(&gpu), link.b.contains(&gpu)) {
                 (true, _) => &link.b,
                 (_, true) => &link.a,

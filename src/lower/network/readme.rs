@@ -32,7 +32,7 @@ pub fn page(c: &Compilation, parts: &[&'static str]) -> String {
             out,
             "| {} | {} | {} | {} | {} | {} | [fabric-{}.svg](fabric-{}.svg) |",
             fabric.name,
-            fabric.topology.shape,
+            fabric.topology.word(),
             tiers.join(", "),
             links.join(", "),
             plan.ratio.map_or("–".into(), |r| Quantity::new(r, Dimension::Ratio).to_string()),

@@ -13,7 +13,7 @@ pub fn text(c: &Compilation) -> Option<String> {
     let mut out = String::from("# Slurm: TopologyPlugin=topology/tree. A switch here is a group of hosts on the same leaves.\n");
     let mut placed = vec![false; c.design.hosts.len()];
     let mut tops = Vec::new();
-    for (id, fabric) in c.design.fabrics.iter().enumerate().filter(|(_, f)| matches!(f.kind.as_str(), "infiniband" | "roce")) {
+    for (id, fabric) in c.design.fabrics.iter().enumerate().filter(|(_, f)| f.is_training()) {
         let plan = &c.topology.fabrics[id];
         if plan.fault.is_some() {
             continue;

@@ -136,7 +136,7 @@ impl<'a> Names<'a> {
                 switch_port(rows, &switch.model, switch.ports.cages.get(slot.cage as usize), slot);
             }
             End::SwitchManagement(id) => {
-                rows.text(management_interface(&self.c.topology.switches[id as usize].model.link_type));
+                rows.text(management_interface(self.c.topology.switches[id as usize].model.link_type));
             }
             End::Pdu(..) => {
                 rows.text("mgmt");
@@ -271,7 +271,7 @@ pub fn ports(c: &Compilation, out: &mut dyn Write) -> io::Result<()> {
         }
         if let Some(link) = peers.management.get(&id) {
             let on = &c.design.fabrics[c.topology.links[*link].fabric as usize].name;
-            rows.text(&switch.name).comma().text(&switch.model.name).comma().text(management_interface(&switch.model.link_type));
+            rows.text(&switch.name).comma().text(&switch.model.name).comma().text(management_interface(switch.model.link_type));
             rows.text(",1,").text(on).text(",0,");
             peer(&mut rows, &mut names, *link);
             rows.end()?;

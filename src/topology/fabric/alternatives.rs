@@ -6,7 +6,7 @@ use super::attach::{AttachedPorts, attached};
 use super::size::{Sizes, sizes};
 use super::{Switch, Tier};
 use crate::base::{Dimension, Quantity, Rational};
-use crate::design::{Design, Fabric, SwitchModel};
+use crate::design::{Design, Fabric, ShapeWord, SwitchModel};
 
 /// Changes of a fabric that make it feasible, as they would be written, with the switches that they take.
 pub fn alternatives(design: &Design, id: usize, switches: &[Switch], models: &[Arc<SwitchModel>]) -> Vec<String> {
@@ -29,10 +29,7 @@ impl Search<'_> {
     /// The fabric with planned counts, changed.
     fn with(&self, change: impl FnOnce(&mut Fabric)) -> Option<Sizes> {
         let mut fabric = self.fabric.clone();
-        fabric.topology.leaves = None;
-        fabric.topology.spines = None;
-        fabric.topology.cores = None;
-        fabric.topology.pod = None;
+        fabric.topology.forget_counts();
         change(&mut fabric);
         sizes(&fabric, &self.attached).ok()
     }
@@ -53,18 +50,17 @@ impl Search<'_> {
 
     fn third_tier(&self) -> Option<String> {
         let topology = &self.fabric.topology;
-        if topology.shape == "leaf_only" || topology.shape == "rail_only" || topology.shape == "fat_tree" && topology.tiers >= 3 {
+        if topology.word() == ShapeWord::LeafOnly || topology.word() == ShapeWord::RailOnly || topology.is_three_tier() {
             return None;
         }
         let spine = self.fabric.spine.clone()?;
         let core = self.fabric.core.clone().unwrap_or_else(|| spine.clone());
         let name = core.name.clone();
         let sizes = self.with(|f| {
-            f.topology.shape = "fat_tree".into();
-            f.topology.tiers = 3;
+            f.topology = f.topology.with_third_tier();
             f.core = Some(core);
         })?;
-        let rails = match topology.unit.filter(|_| topology.rails) {
+        let rails = match topology.unit().filter(|_| topology.rails()) {
             Some(unit) => format!(", unit = {unit}, rails = true"),
             None => String::new(),
         };
@@ -79,9 +75,9 @@ impl Search<'_> {
     }
 
     fn unit(&self) -> Option<String> {
-        let unit = self.fabric.topology.unit.filter(|_| self.fabric.topology.rails)?;
+        let unit = self.fabric.topology.unit().filter(|_| self.fabric.topology.rails())?;
         (unit * 3 / 4..unit).rev().chain([unit / 2, unit / 4]).filter(|n| *n > 0).find_map(|n| {
-            let sizes = self.with(|f| f.topology.unit = Some(n))?;
+            let sizes = self.with(|f| f.topology.set_unit(n))?;
             Some(format!("`unit = {n}` ({})", self.counts(&sizes)))
         })
     }

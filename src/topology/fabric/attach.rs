@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::super::ports::{self, Mbps};
 use super::{End, FabricPlan, Fault, Switch, Tier};
 use crate::base::Rational;
-use crate::design::{Design, DeviceKind, Fabric, NicPort, PortRef};
+use crate::design::{Design, DeviceKind, Fabric, FabricKind, NicPort, PortRef};
 
 /// One attached port with its rate.
 #[derive(Clone, Copy)]
@@ -66,8 +66,8 @@ pub fn attached(design: &Design, id: usize, switches: &[Switch]) -> Result<Attac
             Some((same, rate)) if std::ptr::eq(same, nic_port) => rate,
             _ => {
                 // RoCE runs on Ethernet switches.
-                if !nic_port.link_types.contains(&leaf.link_type) {
-                    return Err(Fault::LinkType(*port, nic_port.link_types.clone(), leaf.name.clone(), leaf.link_type.clone()));
+                if !nic_port.speaks(leaf.link_type) {
+                    return Err(Fault::LinkType(*port, nic_port.link_types.clone(), leaf.name.clone(), leaf.link_type));
                 }
                 let rate = rate_of(fabric, nic_port);
                 known = Some((nic_port, rate));
@@ -118,7 +118,7 @@ pub fn nvlink(design: &Design, fabric: &Fabric, plan: &mut FabricPlan) {
     let mut domains: BTreeMap<u64, i64> = BTreeMap::new();
     for port in &fabric.attach {
         let host = &design.hosts[port.host as usize];
-        let key = if fabric.domain == "rack" { host.rack.map_or(u64::from(port.host) << 32, |r| r as u64) } else { u64::from(port.host) };
+        let key = if fabric.joins_racks() { host.rack.map_or(u64::from(port.host) << 32, |r| r as u64) } else { u64::from(port.host) };
         *domains.entry(key).or_default() += 1;
         if let DeviceKind::Gpu(gpu) = &host.system.devices[port.device as usize].kind
             && let Some((links, rate)) = &gpu.nvlink
@@ -133,6 +133,10 @@ pub fn nvlink(design: &Design, fabric: &Fabric, plan: &mut FabricPlan) {
 /// A cloud's fabric: its bandwidth is what the provider says.
 pub fn managed(fabric: &Fabric, plan: &mut FabricPlan) {
     let hosts = fabric.attach.iter().map(|p| p.host).collect::<HashSet<_>>().len();
-    plan.injection = fabric.bandwidth.map_or(Rational::from_integer(0), |b| b.value * Rational::from_integer(hosts as i128));
+    plan.injection = if let FabricKind::Managed { bandwidth, .. } = fabric.kind {
+        bandwidth.value * Rational::from_integer(hosts as i128)
+    } else {
+        Rational::from_integer(0)
+    };
     plan.rails = (fabric.attach.len() / hosts.max(1)) as i64;
 }

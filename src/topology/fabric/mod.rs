@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::Topology;
 use super::ports::{self, Fit, Mbps, Ports, Slot};
 use crate::base::{Rational, parallel};
-use crate::design::{Design, Fabric, PortRef, SwitchModel};
+use crate::design::{Design, Fabric, FabricWord, LinkType, PortRef, ShapeWord, SwitchModel, SwitchedLink};
 
 /// A tier of switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,9 +159,9 @@ pub enum Fault {
     /// A tier has no switch model.
     NoModel(Tier),
     /// A port speaks another link type than the switch: port, its types, switch, its type.
-    LinkType(PortRef, Vec<String>, String, String),
+    LinkType(PortRef, Vec<LinkType>, String, SwitchedLink),
     /// Two tiers speak another link type: the leaf's type, the upper tier, its model and type.
-    TierType(String, Tier, String, String),
+    TierType(SwitchedLink, Tier, String, SwitchedLink),
     /// A leaf lacks ports for the links down and up that it needs.
     LeafPorts {
         /// Links to hosts.
@@ -188,7 +188,7 @@ pub enum Fault {
     /// The uplink finds no port on the other fabric.
     Uplink(String),
     /// This version does not plan the shape; nothing about it is judged.
-    NotPlanned(String),
+    NotPlanned(ShapeWord),
 }
 
 /// Links by ends and whole gigabits a second, and how many.
@@ -295,7 +295,7 @@ type Sized = Option<Result<(attach::AttachedPorts, size::Sizes), Fault>>;
 
 fn size_one(design: &Design, id: usize, switches: &[Switch]) -> Sized {
     let fabric = &design.fabrics[id];
-    if matches!(fabric.kind.as_str(), "nvlink" | "managed") {
+    if !fabric.is_planned() {
         return None;
     }
     Some(attach::attached(design, id, switches).and_then(|attached| {
@@ -307,7 +307,7 @@ fn size_one(design: &Design, id: usize, switches: &[Switch]) -> Sized {
 fn plan_one(design: &Design, topology: &mut Topology, id: usize, sized: Sized, plan: &mut FabricPlan) -> Result<(), Fault> {
     let fabric = &design.fabrics[id];
     let Some(sized) = sized else {
-        if fabric.kind == "nvlink" {
+        if fabric.word() == FabricWord::Nvlink {
             attach::nvlink(design, fabric, plan)
         } else {
             attach::managed(fabric, plan)
@@ -321,7 +321,7 @@ fn plan_one(design: &Design, topology: &mut Topology, id: usize, sized: Sized, p
     plan.taper = sizes.taper();
     plan.max_hops = sizes.max_hops();
     plan.bisection = Some(ports::bytes(sizes.bisection(&attached) * fabric.planes as u64).min(plan.injection));
-    if fabric.topology.rails {
+    if fabric.topology.rails() {
         plan.unit_of_host = vec![NO_UNIT; design.hosts.len()];
         for a in &attached.ports {
             if let Some(unit) = plan.unit_of_host.get_mut(a.owner as usize) {

@@ -11,7 +11,7 @@ use super::super::ports::{self, Fit, Mbps};
 use super::attach::{Attached, AttachedPorts};
 use super::{Fault, Tier, fit};
 use crate::base::Rational;
-use crate::design::{Fabric, SwitchModel};
+use crate::design::{Fabric, FabricWord, Shape, ShapeWord, SwitchModel, SwitchedLink};
 
 /// Leaves that share spines.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub struct Sizes {
 
 /// Hosts of a unit.
 pub fn unit(fabric: &Fabric) -> u32 {
-    fabric.topology.unit.unwrap_or(1).clamp(1, i64::from(u32::MAX)) as u32
+    fabric.topology.unit().unwrap_or(1).clamp(1, i64::from(u32::MAX)) as u32
 }
 
 fn ceil(a: i64, b: i64) -> i64 {
@@ -85,7 +85,7 @@ pub fn sizes(fabric: &Fabric, attached: &AttachedPorts) -> Result<Sizes, Fault> 
     let leaf = fabric.leaf.as_ref().ok_or(Fault::NoModel(Tier::Leaf))?;
     for tier in [Tier::Spine, Tier::Core] {
         if let Some(model) = tier.model(fabric).filter(|m| m.link_type != leaf.link_type) {
-            return Err(Fault::TierType(leaf.link_type.clone(), tier, model.name.clone(), model.link_type.clone()));
+            return Err(Fault::TierType(leaf.link_type, tier, model.name.clone(), model.link_type));
         }
     }
     let trunk = trunk(fabric, leaf);
@@ -99,10 +99,10 @@ pub fn sizes(fabric: &Fabric, attached: &AttachedPorts) -> Result<Sizes, Fault> 
     let fits = rates.into_iter().map(|rate| (rate, Fit::new(leaf, rate))).collect();
     let site = fabric.uplink.as_ref().filter(|u| u.fabric.is_none()).map_or(0, |u| u.links);
     let sizer = Sizer { fabric, leaf, attached, fits, trunk, site };
-    match fabric.topology.shape.as_str() {
-        "leaf_only" => sizer.leaf_only(),
-        "leaf_spine" | "rail_optimized" | "rail_only" | "fat_tree" => sizer.tiers(),
-        other => Err(Fault::NotPlanned(other.to_owned())),
+    match &fabric.topology {
+        Shape::LeafOnly { .. } => sizer.leaf_only(),
+        Shape::LeafSpine { .. } | Shape::RailOptimized { .. } | Shape::RailOnly { .. } | Shape::FatTree(_) => sizer.tiers(),
+        Shape::DragonflyPlus { .. } => Err(Fault::NotPlanned(ShapeWord::DragonflyPlus)),
     }
 }
 
@@ -140,7 +140,7 @@ impl Sizer<'_> {
     fn leaf_only(&self) -> Result<Sizes, Fault> {
         let fabric = self.fabric;
         let ports = &self.attached.ports;
-        let leaves = fabric.topology.leaves.unwrap_or_else(|| self.leaves_for()).clamp(1, MOST_LEAVES);
+        let leaves = fabric.topology.leaves().unwrap_or_else(|| self.leaves_for()).clamp(1, MOST_LEAVES);
         let mut assigned: Vec<Vec<u32>> = vec![Vec::new(); leaves as usize];
         let mut alternate = 0_usize;
         let mut both = false;
@@ -157,7 +157,7 @@ impl Sizer<'_> {
             };
             assigned[leaf].push(i as u32);
         }
-        let ethernet = fabric.kind != "infiniband";
+        let ethernet = !fabric.is_infiniband();
         let both = both && ethernet && leaves == 2;
         let down = assigned.iter().map(Vec::len).max().unwrap_or(0) as i64;
         let inter = match fabric.inter_leaf {
@@ -233,18 +233,18 @@ impl Sizer<'_> {
     fn tiers(&self) -> Result<Sizes, Fault> {
         let fabric = self.fabric;
         let topology = &fabric.topology;
-        let three = topology.shape == "fat_tree" && topology.tiers >= 3;
-        let rail_only = topology.shape == "rail_only";
+        let three = topology.is_three_tier();
+        let rail_only = topology.word() == ShapeWord::RailOnly;
         if fabric.spine.is_none() && !rail_only {
             return Err(Fault::NoModel(Tier::Spine));
         }
-        let leaves = if topology.rails { self.on_rails() } else { self.in_order()? };
+        let leaves = if topology.rails() { self.on_rails() } else { self.in_order()? };
         let count = leaves.len() as i64;
-        if let Some(declared) = topology.leaves.filter(|d| *d != count * fabric.planes && *d != count) {
+        if let Some(declared) = topology.leaves().filter(|d| *d != count * fabric.planes && *d != count) {
             return Err(Fault::Count(Tier::Leaf, declared, count));
         }
         // A full unit decides: a missing host leaves its ports empty and changes nothing else.
-        let full = topology.unit.filter(|_| topology.rails);
+        let full = topology.unit().filter(|_| topology.rails());
         let host_rate = self.attached.ports.first().map_or(self.trunk, |a| a.rate);
         let down = full.map_or_else(|| self.widest(&leaves), |unit| unit.max(0) as u64 * u64::from(host_rate));
         let mut sizes = Sizes { trunk: self.trunk, down, site: self.site, ..Sizes::default() };
@@ -256,7 +256,7 @@ impl Sizer<'_> {
         }
         let least = if !joined { 0 } else { ceil_ratio(down, fabric.oversubscription.value * Rational::from_integer(self.trunk.max(1).into())).max(1) };
         // With one uplink, a lost cable is a lost leaf.
-        let least = if joined && fabric.kind != "infiniband" { least.max(2) } else { least };
+        let least = if joined && !fabric.is_infiniband() { least.max(2) } else { least };
         let most_down = full.unwrap_or_else(|| leaves.iter().map(Vec::len).max().unwrap_or(0) as i64);
         let trunk_fit = self.need_leaf_fit(self.trunk)?;
         let fault = |up: i64| Fault::LeafPorts { down: most_down, up: up + self.site, radix: trunk_fit.radix(), rate: self.trunk };
@@ -292,7 +292,7 @@ impl Sizer<'_> {
         let leaves = trees.iter().map(|t| t.len() as i64).max().unwrap_or(1);
         let needed = |up: i64| ceil(leaves * up, radix);
         let copies = trees.len() as i64 * self.fabric.planes;
-        let (up, spines) = match self.fabric.topology.spines {
+        let (up, spines) = match self.fabric.topology.spines() {
             Some(declared) => {
                 let own = declared / copies.max(1);
                 if own < needed(least) || own < 1 {
@@ -322,14 +322,14 @@ impl Sizer<'_> {
         let topology = &self.fabric.topology;
         let radix = self.spine_fit()?.radix();
         let core_fit = fit(self.fabric.core.as_ref().ok_or(Fault::NoModel(Tier::Core))?, self.trunk)?;
-        let taper = topology.taper.map_or(Rational::from_integer(1), |t| t.value);
+        let taper = topology.fat_tree().map_or(Rational::from_integer(1), |tree| tree.taper.value);
         let up_for = |down: i64| ceil_ratio(down.max(0) as u64, taper).max(1);
         // As many ports down as leave room for their share up.
         let down = (1..=radix).rev().find(|down| down + up_for(*down) <= radix).ok_or(Fault::UpperPorts(Tier::Spine, 2, radix))?;
-        let group = if topology.rails { self.attached.rails.max(1) } else { 1 };
+        let group = if topology.rails() { self.attached.rails.max(1) } else { 1 };
         let count = sizes.leaves.len() as i64;
         let most = down / group * group;
-        let pod = topology.pod.unwrap_or(most);
+        let pod = topology.fat_tree().and_then(|tree| tree.pod).unwrap_or(most);
         if pod > down || pod < 1 || pod % group != 0 {
             return Err(Fault::Pod(pod, down, group));
         }
@@ -344,7 +344,7 @@ impl Sizer<'_> {
             sizes.pods.push(Pod { leaves: (first as u32..(first + leaves) as u32).collect(), spines, spine_up });
             first += leaves;
         }
-        if let Some(declared) = topology.spines {
+        if let Some(declared) = topology.spines() {
             let planned: i64 = sizes.pods.iter().map(|p| p.spines).sum::<i64>() * self.fabric.planes;
             if declared != planned {
                 return Err(Fault::Count(Tier::Spine, declared, planned));
@@ -361,7 +361,7 @@ impl Sizer<'_> {
         let links: i64 = pods.iter().map(|p| p.spines * p.spine_up).sum();
         let needed = ceil(links, radix);
         let up = pods.iter().map(|p| p.spine_up).max().unwrap_or(1);
-        if let Some(declared) = self.fabric.topology.cores {
+        if let Some(declared) = self.fabric.topology.cores() {
             let own = declared / self.fabric.planes.max(1);
             if own < needed {
                 return Err(Fault::Count(Tier::Core, declared, needed * self.fabric.planes));
@@ -394,8 +394,8 @@ impl Sizer<'_> {
     /// Hosts fill leaves in order; on Ethernet a host is attached to both leaves of a pair.
     fn in_order(&self) -> Result<Vec<Vec<u32>>, Fault> {
         let ports = &self.attached.ports;
-        let group: i64 = if self.fabric.kind == "ethernet" && ports.len() > 1 { 2 } else { 1 };
-        let declared = self.fabric.topology.leaves.map(|l| (l / self.fabric.planes.max(1)).clamp(1, MOST_LEAVES));
+        let group: i64 = if self.fabric.word() == FabricWord::Ethernet && ports.len() > 1 { 2 } else { 1 };
+        let declared = self.fabric.topology.leaves().map(|l| (l / self.fabric.planes.max(1)).clamp(1, MOST_LEAVES));
         // Ports of each owner, in their order.
         let mut owned: Vec<Vec<u32>> = self.attached.counts.iter().map(|n| Vec::with_capacity(*n as usize)).collect();
         ports.iter().enumerate().for_each(|(i, a)| owned[a.index as usize].push(i as u32));
@@ -470,7 +470,7 @@ impl Sizer<'_> {
     /// Uplinks that a leaf with these ports needs.
     fn uplinks(&self, list: &[u32]) -> i64 {
         let up = ceil_ratio(self.width(list), self.fabric.oversubscription.value * Rational::from_integer(self.trunk.max(1).into()));
-        up.max(if self.leaf.link_type == "ethernet" { 2 } else { 1 })
+        up.max(if self.leaf.link_type == SwitchedLink::Ethernet { 2 } else { 1 })
     }
 
     /// Cages of the group that carries trunks.

@@ -119,7 +119,7 @@ impl Wirer<'_> {
         if self.plane > 0 || self.fabric.manager.is_empty() {
             return Ok(());
         }
-        let unit = self.fabric.topology.unit.unwrap_or(i64::MAX);
+        let unit = self.fabric.topology.unit().unwrap_or(i64::MAX);
         let mut order: Vec<u32> = (0..sizes.leaves.len() as u32).collect();
         order.sort_by_key(|leaf| sizes.leaves[*leaf as usize].len() as i64 >= unit);
         for (i, port) in self.fabric.manager.iter().enumerate() {

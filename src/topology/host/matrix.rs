@@ -1,7 +1,7 @@
 //! The matrix that `nvidia-smi topo -m` prints, derived from a system's links.
 
 use super::{DeviceGraph, Path};
-use crate::design::{DeviceKind, System};
+use crate::design::{DeviceKind, LinkMedium, System};
 
 /// A column of the matrix that is not a GPU: one RDMA device.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ Legend:
 pub fn narrow_uplinks(system: &System, graph: &DeviceGraph, wanted: impl Fn(u16) -> bool) -> Vec<Narrow> {
     let mut out: Vec<Narrow> = Vec::new();
     for link in &system.links {
-        if link.medium != "pcie" {
+        if link.medium != LinkMedium::Pcie {
             continue;
         }
         let Some(capacity) = link.generation.zip(link.lanes).and_then(|(generation, lanes)| pcie_gbps(generation, lanes)) else { continue };

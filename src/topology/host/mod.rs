@@ -8,7 +8,7 @@ use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::visit::EdgeRef;
 use std::collections::VecDeque;
 
-use crate::design::{DeviceKind, System};
+use crate::design::{DeviceKind, FormFactor, LinkMedium, System};
 
 /// How two devices reach each other, the closest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +44,7 @@ impl Path {
 /// The graph of one system.
 #[derive(Debug)]
 pub struct DeviceGraph {
-    graph: UnGraph<u16, (String, i64)>,
+    graph: UnGraph<u16, (LinkMedium, i64)>,
     numa: Vec<Option<i64>>,
     cpus: Vec<bool>,
     gpus: Vec<u16>,
@@ -57,8 +57,8 @@ pub struct DeviceGraph {
 
 /// A superchip without NVLink inside its chassis has all of it in the backplane of its rack.
 fn backplane(system: &System) -> i64 {
-    let inside = system.links.iter().any(|l| l.medium == "nvlink");
-    let links = |gpu: &crate::design::Gpu| gpu.nvlink.as_ref().filter(|_| gpu.form_factor.as_deref() == Some("superchip")).map_or(0, |(links, _)| *links);
+    let inside = system.links.iter().any(|l| l.medium == LinkMedium::Nvlink);
+    let links = |gpu: &crate::design::Gpu| gpu.nvlink.as_ref().filter(|_| gpu.form_factor == Some(FormFactor::Superchip)).map_or(0, |(links, _)| *links);
     if inside { 0 } else { system.gpu_model().map_or(0, |gpu| links(gpu)) }
 }
 
@@ -74,7 +74,7 @@ impl DeviceGraph {
             for a in &link.a {
                 for b in &link.b {
                     if a != b && (*a as usize) < count && (*b as usize) < count {
-                        graph.add_edge(NodeIndex::new(*a as usize), NodeIndex::new(*b as usize), (link.medium.clone(), link.links));
+                        graph.add_edge(NodeIndex::new(*a as usize), NodeIndex::new(*b as usize), (link.medium, link.links));
                     }
                 }
             }
@@ -90,12 +90,12 @@ impl DeviceGraph {
 
     /// What hangs below a CPU over PCIe or C2C belongs to the NUMA node that its link to the CPU names.
     fn number_numa(&mut self, system: &System) {
-        let below = |medium: &str| matches!(medium, "pcie" | "nvlink_c2c" | "usb");
+        let below = |medium: LinkMedium| matches!(medium, LinkMedium::Pcie | LinkMedium::NvlinkC2c | LinkMedium::Usb);
         let mut first = 0;
         for (cpu, product) in system.cpus() {
             self.numa[cpu as usize] = Some(first);
             let mut queue = VecDeque::new();
-            for link in system.links.iter().filter(|l| below(&l.medium)) {
+            for link in system.links.iter().filter(|l| below(l.medium)) {
                 let ends = match (link.a.contains(&cpu), link.b.contains(&cpu)) {
                     (true, _) => &link.b,
                     (_, true) => &link.a,
@@ -111,7 +111,7 @@ impl DeviceGraph {
                 self.numa[device as usize] = Some(node);
                 for edge in self.graph.edges(NodeIndex::new(device as usize)) {
                     let next = if edge.source().index() == device as usize { edge.target() } else { edge.source() };
-                    if below(&edge.weight().0) {
+                    if below(edge.weight().0) {
                         queue.push_back((next.index() as u16, node));
                     }
                 }
@@ -135,9 +135,9 @@ impl DeviceGraph {
     }
 
     fn direct_links(&self, a: u16, b: u16) -> i64 {
-        let fast = |m: &str| matches!(m, "nvlink" | "xgmi");
+        let fast = |m: LinkMedium| matches!(m, LinkMedium::Nvlink | LinkMedium::Xgmi);
         let sum = |from: u16, to: u16| -> i64 {
-            self.graph.edges_connecting(NodeIndex::new(from as usize), NodeIndex::new(to as usize)).filter(|e| fast(&e.weight().0)).map(|e| e.weight().1).sum()
+            self.graph.edges_connecting(NodeIndex::new(from as usize), NodeIndex::new(to as usize)).filter(|e| fast(e.weight().0)).map(|e| e.weight().1).sum()
         };
         let through: i64 = (0..self.switches.len() as u16).filter(|s| self.switches[*s as usize]).map(|s| sum(a, s).min(sum(b, s))).sum();
         sum(a, b) + through + self.backplane
@@ -204,13 +204,13 @@ impl DeviceGraph {
     }
 
     fn on_pcie(&self, device: u16) -> bool {
-        self.graph.edges(NodeIndex::new(device as usize)).any(|e| e.weight().0 == "pcie")
+        self.graph.edges(NodeIndex::new(device as usize)).any(|e| e.weight().0 == LinkMedium::Pcie)
     }
 
     fn pcie_neighbours(&self, device: u16) -> Vec<u16> {
         self.graph
             .edges(NodeIndex::new(device as usize))
-            .filter(|e| e.weight().0 == "pcie")
+            .filter(|e| e.weight().0 == LinkMedium::Pcie)
             .map(|e| if e.source().index() == device as usize { e.target() } else { e.source() }.index() as u16)
             .collect()
     }

@@ -11,8 +11,9 @@ use super::super::kinds::int;
 use super::super::{Artifacts, object::Document};
 use super::Input;
 use super::scheduling::{priority_name, priority_of};
+use crate::base::Quantity;
 use crate::base::quantity::to_f64;
-use crate::design::Workload;
+use crate::design::{Workload, WorkloadKind};
 use pod::Template;
 
 /// Lowers the folder.
@@ -25,10 +26,13 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
         let dir = format!("kubernetes/workloads/{}", workload.name);
         let account = ServiceAccount { automount_service_account_token: Some(false), ..Default::default() };
         let account = input.maker.namespaced(&workload.at, &workload.namespace, &workload.name, account);
-        match workload.kind.as_str() {
-            "training" => artifacts.objects(format!("{dir}/jobset.yaml"), vec![training::jobset(&template), account]),
-            "batch" => artifacts.objects(format!("{dir}/job.yaml"), vec![job(&template), account]),
-            _ => {
+        match workload.kind {
+            WorkloadKind::Training { .. } => artifacts.objects(format!("{dir}/jobset.yaml"), vec![training::jobset(&template), account]),
+            WorkloadKind::Batch { completions, parallelism, deadline } => {
+                artifacts.objects(format!("{dir}/job.yaml"), vec![job(&template, completions, parallelism, deadline), account]);
+            }
+            WorkloadKind::Manifest { .. } => {}
+            WorkloadKind::Inference(_) | WorkloadKind::Service(_) => {
                 let (file, controller) = match workload.nodes {
                     ..=1 => ("deployment.yaml", serving::deployment(&template)),
                     _ => ("leaderworkerset.yaml", serving::leader_worker_set(&template)),
@@ -54,15 +58,15 @@ fn queued(input: &Input, workload: &Workload, document: Document) -> Document {
     }
 }
 
-fn job(template: &Template) -> Document {
+fn job(template: &Template, completions: i64, parallelism: i64, deadline: Option<Quantity>) -> Document {
     let w = template.workload;
     let mut pod = template.pod("batch", template.container("worker"));
     pod.restart_policy = Some("Never".into());
     let spec = JobSpec {
-        completions: Some(int(w.completions)),
-        parallelism: Some(int(w.parallelism)),
+        completions: Some(int(completions)),
+        parallelism: Some(int(parallelism)),
         backoff_limit: Some(int(w.restarts)),
-        active_deadline_seconds: w.deadline.map(|d| to_f64(d.value).ceil() as i64),
+        active_deadline_seconds: deadline.map(|d| to_f64(d.value).ceil() as i64),
         template: template.with_metadata(None, pod),
         ..Default::default()
     };

@@ -15,7 +15,7 @@ use super::super::super::object::Document;
 use super::super::network::attachment_name;
 use super::Input;
 use crate::base::quantity::to_f64;
-use crate::design::{Pool, Workload};
+use crate::design::{FabricWord, Level, Manager, Pool, ShapeWord, Workload, WorkloadWord};
 use crate::nodes::resources::{RailPort, rail_ports};
 use crate::nodes::{PodShape, levels, pool_label, resources};
 
@@ -41,7 +41,7 @@ impl Template<'_> {
     }
 
     fn pins(&self) -> bool {
-        self.pool.cpu_manager == "static"
+        self.pool.cpu_manager == Manager::Static
     }
 
     /// CPU limits only where the pool pins: elsewhere they would only throttle.
@@ -54,21 +54,21 @@ impl Template<'_> {
     fn environment(&self) -> Vec<EnvVar> {
         let w = self.workload;
         let mut env = Vec::new();
-        if w.kind == "training" {
+        if w.is_training() {
             env.push(variable("PET_NNODES", w.nodes.to_string()));
             env.push(variable("PET_NPROC_PER_NODE", w.gpus.max(1).to_string()));
             env.push(variable("PET_MASTER_ADDR", format!("{0}-worker-0-0.{0}", w.name)));
             env.push(variable("PET_MASTER_PORT", RENDEZVOUS.to_string()));
             env.push(variable_of_field("PET_NODE_RANK", "metadata.annotations['batch.kubernetes.io/job-completion-index']"));
         }
-        if let Some(p) = &w.parallel {
+        if let Some(p) = &w.parallel() {
             for (name, n) in [("TENSOR", p.tensor), ("PIPELINE", p.pipeline), ("DATA", p.data), ("CONTEXT", p.context), ("EXPERT", p.expert)] {
                 if n > 1 {
                     env.push(variable(&format!("AIC_{name}_PARALLEL"), n.to_string()));
                 }
             }
         }
-        if let Some(c) = &w.checkpoint {
+        if let Some(c) = &w.checkpoint() {
             if let Some(mount) = w.mounts.iter().find(|m| m.volume == c.volume) {
                 env.push(variable("AIC_CHECKPOINT_DIR", mount.path.clone()));
             }
@@ -91,7 +91,7 @@ impl Template<'_> {
     }
 
     fn nccl(&self) -> Vec<EnvVar> {
-        let rail_only = self.on_fabric(|f| f.topology.shape == "rail_only");
+        let rail_only = self.on_fabric(|f| f.topology.word() == ShapeWord::RailOnly);
         let mut env = vec![
             variable("NCCL_NET", "IB"),
             variable("NCCL_CROSS_NIC", if rail_only { "0" } else { "2" }),
@@ -99,11 +99,11 @@ impl Template<'_> {
             variable("GLOO_SOCKET_IFNAME", "eth0"),
             variable("NCCL_DEBUG", "WARN"),
         ];
-        if self.on_fabric(|f| f.kind == "roce") {
+        if self.on_fabric(|f| f.word() == FabricWord::Roce) {
             env.push(variable("NCCL_IB_ROCE_VERSION_NUM", "2"));
             env.push(variable("NCCL_IB_ADDR_FAMILY", "AF_INET"));
             // The mark that the switches sort by.
-            let congestion = self.pool.rdma.iter().flat_map(|r| &r.fabrics).find_map(|f| self.input.design().fabrics[*f].congestion.as_ref());
+            let congestion = self.pool.rdma.iter().flat_map(|r| &r.fabrics).find_map(|f| self.input.design().fabrics[*f].congestion());
             env.extend(congestion.map(|c| variable("NCCL_IB_TC", c.traffic_class().to_string())));
         }
         env
@@ -113,8 +113,8 @@ impl Template<'_> {
     pub fn container(&self, name: &str) -> Container {
         let w = self.workload;
         let mut ports: Vec<ContainerPort> =
-            w.ports.iter().map(|p| ContainerPort { name: Some(p.name.clone()), container_port: int(p.number), ..Default::default() }).collect();
-        if w.kind == "training" {
+            w.ports().iter().map(|p| ContainerPort { name: Some(p.name.clone()), container_port: int(p.number), ..Default::default() }).collect();
+        if w.is_training() {
             ports.push(ContainerPort { name: Some("rendezvous".into()), container_port: RENDEZVOUS, ..Default::default() });
         }
         let probe = |period, timeout, failures| {
@@ -132,7 +132,7 @@ impl Template<'_> {
             startup_probe: probe(10, None, 60).filter(|_| self.pool.gpu.is_some()),
             readiness_probe: probe(5, None, 3),
             liveness_probe: probe(10, Some(5), 6),
-            lifecycle: (!w.ports.is_empty()).then_some(Lifecycle { pre_stop: Some(sleep), ..Default::default() }),
+            lifecycle: (!w.ports().is_empty()).then_some(Lifecycle { pre_stop: Some(sleep), ..Default::default() }),
             security_context: Some(SecurityContext {
                 allow_privilege_escalation: Some(false),
                 capabilities: Some(Capabilities { drop: Some(strings(["ALL"])), add: (self.rails() > 0).then(|| strings(["IPC_LOCK"])) }),
@@ -146,7 +146,7 @@ impl Template<'_> {
 
     /// What tells that the container serves: its health path, or an open socket where the design names none.
     fn probe(&self) -> Option<Probe> {
-        let ports = &self.workload.ports;
+        let ports = &self.workload.ports();
         let port = ports.iter().find(|p| p.health.is_some()).or(ports.first())?;
         let target = IntOrString::String(port.name.clone());
         Some(match &port.health {
@@ -210,11 +210,11 @@ impl Template<'_> {
     /// A gang that no queue places: the scheduler keeps its pods together one by one.
     fn together(&self) -> Option<Affinity> {
         let place = &self.workload.place;
-        let level = place.within.as_ref().or(place.prefer.as_ref()).filter(|_| self.workload.queue.is_none() && self.workload.nodes > 1)?;
+        let level = place.within.or(place.prefer).filter(|_| self.workload.queue.is_none() && self.workload.nodes > 1)?;
         let term = PodAffinityTerm {
             topology_key: levels::key(self.input.design(), level),
             label_selector: Some(labelled("app.kubernetes.io/name", &self.workload.name)),
-            match_label_keys: (self.workload.kind == "inference").then(|| strings(["leaderworkerset.sigs.k8s.io/group-index"])),
+            match_label_keys: (self.workload.word() == WorkloadWord::Inference).then(|| strings(["leaderworkerset.sigs.k8s.io/group-index"])),
             ..Default::default()
         };
         let mut affinity = PodAffinity::default();
@@ -229,7 +229,7 @@ impl Template<'_> {
     /// What writing a checkpoint takes, in whole seconds.
     fn checkpoint_seconds(&self) -> Option<i64> {
         let d = self.input.design();
-        let checkpoint = self.workload.checkpoint.as_ref()?;
+        let checkpoint = self.workload.checkpoint()?;
         let rate = crate::topology::storage::figures(d, &d.storages[d.volumes[checkpoint.volume].storage]).write?;
         (checkpoint.size.value / rate).ceil().to_integer().to_i64()
     }
@@ -249,9 +249,9 @@ impl Template<'_> {
         let domain = &self.input.design().cluster.label_domain;
         let mut annotations = texts([(format!("{domain}/source"), &self.workload.at.source)]);
         let place = &self.workload.place;
-        let key = |level: &String| levels::key(self.input.design(), level);
+        let key = |level: Level| levels::key(self.input.design(), level);
         if self.workload.queue.is_some() {
-            annotations.extend(match (&place.within, &place.prefer, place.slice) {
+            annotations.extend(match (place.within, place.prefer, place.slice) {
                 (Some(level), _, Some(slice)) => {
                     texts([("kueue.x-k8s.io/podset-slice-required-topology", key(level)), ("kueue.x-k8s.io/podset-slice-size", slice.to_string())])
                 }
@@ -295,13 +295,13 @@ impl Template<'_> {
         if let Some(seconds) = self.checkpoint_seconds() {
             because(format!("{template}/spec/terminationGracePeriodSeconds"), format!("A checkpoint takes {seconds} s to write (storage/plan.md)."));
         }
-        if w.kind == "training" && w.env.iter().all(|(n, _)| n != "PET_NNODES") {
+        if w.is_training() && w.env.iter().all(|(n, _)| n != "PET_NNODES") {
             because(format!("{container}/env/PET_NNODES"), "torchrun takes each option from PET_<OPTION>, so the command stays as designed.".into());
         }
         if self.rails() > 0 && w.env.iter().all(|(n, _)| n != "NCCL_NET" && n != "NCCL_CROSS_NIC") {
             let reason = "Without an RDMA device NCCL stops instead of falling back to TCP in silence.\nNo NCCL_IB_HCA: the pod sees its virtual functions only, under other names than the host's.";
             because(format!("{container}/env/NCCL_NET"), reason.into());
-            let rail_only = self.on_fabric(|f| f.topology.shape == "rail_only");
+            let rail_only = self.on_fabric(|f| f.topology.word() == ShapeWord::RailOnly);
             let reason = if rail_only { "Rails do not meet: traffic stays on its own." } else { "The rails meet above the leaves." };
             because(format!("{container}/env/NCCL_CROSS_NIC"), reason.into());
         }
@@ -310,15 +310,15 @@ impl Template<'_> {
         } else {
             because(format!("{container}/resources"), "No CPU limit: the pool does not pin, and a limit would only throttle.".into());
         }
-        if !w.ports.is_empty() {
-            if w.ports.iter().all(|p| p.health.is_none()) {
+        if !w.ports().is_empty() {
+            if w.ports().iter().all(|p| p.health.is_none()) {
                 because(format!("{container}/readinessProbe"), "No port has a health path: an open socket must do.".into());
             }
             if self.pool.gpu.is_some() {
                 because(format!("{container}/startupProbe"), "Loading a model takes minutes: ten of them before the liveness probe counts.".into());
             }
         }
-        if !w.ports.is_empty() {
+        if !w.ports().is_empty() {
             because(format!("{container}/lifecycle"), "Out of the endpoints before it stops answering.".into());
         }
         if self.rails() > 0 {

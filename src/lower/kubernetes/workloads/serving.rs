@@ -12,7 +12,7 @@ use super::super::super::kinds::{int, labelled, strings, texts};
 use super::super::super::object::Document;
 use super::Input;
 use super::pod::Template;
-use crate::design::Workload;
+use crate::design::{Level, Workload};
 use crate::nodes::levels;
 
 const NAME: &str = "app.kubernetes.io/name";
@@ -24,7 +24,7 @@ pub fn deployment(template: &Template) -> Document {
     let constraints = spread(template);
     pod.topology_spread_constraints = constraints.clone();
     // A new pod needs a GPU that only an old one may give up; without GPUs there is room for one more.
-    let unavailable = if w.replicas > 1 && template.pool.gpu.is_some() { w.max_unavailable } else { 0 };
+    let unavailable = if w.replicas > 1 && template.pool.gpu.is_some() { w.served().map_or(1, |s| s.max_unavailable) } else { 0 };
     let spec = DeploymentSpec {
         replicas: Some(int(w.replicas)),
         progress_deadline_seconds: Some(1200),
@@ -65,7 +65,7 @@ pub fn leader_worker_set(template: &Template) -> Document {
         rollout_strategy: RolloutStrategy {
             r#type: "RollingUpdate",
             rolling_update_configuration: RollingUpdate {
-                max_unavailable: Some(IntOrString::Int(int(w.max_unavailable.max(1)))),
+                max_unavailable: Some(IntOrString::Int(int(w.served().map_or(1, |s| s.max_unavailable).max(1)))),
                 max_surge: Some(IntOrString::Int(0)),
             },
         },
@@ -105,12 +105,12 @@ fn spread(template: &Template) -> Option<Vec<TopologySpreadConstraint>> {
     };
     let enough = w.replicas as usize <= template.shape.candidates.len();
     let mut constraints = vec![constraint("kubernetes.io/hostname", if enough { "DoNotSchedule" } else { "ScheduleAnyway" })];
-    let has = |level: &str| template.input.compilation.nodes.levels[template.pool_id].iter().any(|(l, _)| *l == level);
+    let has = |level: Level| template.input.compilation.nodes.levels[template.pool_id].iter().any(|(l, _)| *l == level);
     // What the design asks for holds; racks otherwise, as far as possible.
-    match w.place.spread.as_deref() {
-        Some("host") => constraints[0].when_unsatisfiable = "DoNotSchedule".into(),
+    match w.place.spread {
+        Some(Level::Host) => constraints[0].when_unsatisfiable = "DoNotSchedule".into(),
         Some(level) => constraints.push(constraint(&levels::key(template.input.design(), level), "DoNotSchedule")),
-        None if has("rack") => constraints.push(constraint(&levels::key(template.input.design(), "rack"), "ScheduleAnyway")),
+        None if has(Level::Rack) => constraints.push(constraint(&levels::key(template.input.design(), Level::Rack), "ScheduleAnyway")),
         None => {}
     }
     Some(constraints)
@@ -118,8 +118,8 @@ fn spread(template: &Template) -> Option<Vec<TopologySpreadConstraint>> {
 
 /// The Service before the declared ports.
 pub fn service(input: &Input, w: &Workload) -> Option<Document> {
-    let first = w.ports.first()?;
-    let ports = w.ports.iter().map(|p| ServicePort {
+    let first = w.ports().first()?;
+    let ports = w.ports().iter().map(|p| ServicePort {
         name: Some(p.name.clone()),
         port: int(p.number),
         target_port: Some(IntOrString::String(p.name.clone())),
@@ -141,7 +141,7 @@ pub fn budget(input: &Input, w: &Workload) -> Option<Document> {
         return None;
     }
     let spec = PodDisruptionBudgetSpec {
-        max_unavailable: Some(IntOrString::Int(int(w.max_unavailable))),
+        max_unavailable: Some(IntOrString::Int(int(w.served().map_or(1, |s| s.max_unavailable)))),
         unhealthy_pod_eviction_policy: Some("AlwaysAllow".into()),
         selector: Some(labelled(NAME, &w.name)),
         ..Default::default()

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use super::super::Artifacts;
 use super::tables::Peers;
 use crate::Compilation;
-use crate::design::{Congestion, Fabric, Network};
+use crate::design::{Congestion, Fabric, FabricKind, FabricWord, Network, Redundancy, SwitchOs, SwitchedLink};
 use crate::topology::addresses::Owner;
 use crate::topology::ports::{Slot, port_name};
 use crate::topology::routing::Routing;
@@ -19,14 +19,14 @@ use crate::topology::{End, Switch, Tier};
 
 /// Whether a switch runs SONiC.
 fn is_sonic(switch: &Switch) -> bool {
-    switch.model.operating_system() == "sonic"
+    switch.model.operating_system() == SwitchOs::Sonic
 }
 
 /// Lowers the folder. A large fabric has a thousand switches: their files are made while they are written, and what they share is found once.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     let shared: Arc<OnceLock<Shared>> = Arc::default();
     for (id, switch) in c.topology.switches.iter().enumerate() {
-        if switch.model.link_type != "ethernet" {
+        if switch.model.link_type != SwitchedLink::Ethernet {
             continue;
         }
         let shared = shared.clone();
@@ -36,9 +36,10 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
             out.write_all(if sonic { sonic::text(&view) } else { nvue::text(&view) }.as_bytes())
         });
     }
-    for (id, fabric) in c.design.fabrics.iter().enumerate().filter(|(_, f)| f.kind == "infiniband") {
-        artifacts.text(format!("network/switches/{}-opensm.conf", fabric.name), opensm::settings(fabric));
-        artifacts.text(format!("network/switches/{}-partitions.conf", fabric.name), opensm::partitions(c, id));
+    for (id, fabric) in c.design.fabrics.iter().enumerate() {
+        let FabricKind::Infiniband { subnet_manager, adaptive_routing, pkey, .. } = fabric.kind else { continue };
+        artifacts.text(format!("network/switches/{}-opensm.conf", fabric.name), opensm::settings(fabric, subnet_manager, adaptive_routing));
+        artifacts.text(format!("network/switches/{}-partitions.conf", fabric.name), opensm::partitions(c, id, subnet_manager, pkey));
     }
 }
 
@@ -130,7 +131,7 @@ impl<'a> View<'a> {
     }
 
     fn congestion(&self) -> Option<&'a Congestion> {
-        self.fabric().congestion.as_ref()
+        self.fabric().congestion()
     }
 
     /// Its address, prefix length and gateway on the management network.
@@ -142,7 +143,11 @@ impl<'a> View<'a> {
     /// The other leaf of its pair, if hosts are on both.
     fn peer_leaf(&self) -> Option<usize> {
         let switch = self.switch();
-        if switch.tier != Tier::Leaf || self.fabric().kind != "ethernet" || self.fabric().redundancy != "mlag" || self.fabric().routed.is_some() {
+        if switch.tier != Tier::Leaf
+            || self.fabric().word() != FabricWord::Ethernet
+            || self.fabric().redundancy() != Redundancy::Mlag
+            || self.fabric().routed().is_some()
+        {
             return None;
         }
         let other = self.c.topology.fabrics[switch.fabric].switches.start + (self.number() ^ 1);
