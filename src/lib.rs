@@ -15,6 +15,7 @@ pub mod lower;
 pub mod lsp;
 pub mod nodes;
 pub mod picture;
+pub mod project;
 pub mod rules;
 pub mod schema;
 pub mod syntax;
@@ -110,7 +111,7 @@ fn silence(report: &mut Report, allowed: &mut [Allowed]) {
         }
     });
     for allow in allowed.iter().filter(|a| !a.used) {
-        let known = rules::find(&allow.code).is_some() || cli::explain::language_code(&allow.code).is_some();
+        let known = rules::find(&allow.code).is_some() || lang::codes::language_code(&allow.code).is_some();
         let message = if known { format!("@allow({}) silences nothing here", allow.code) } else { format!("there is no rule {}", allow.code) };
         report.push(Diagnostic::warning("AIC0121", message).at(allow.span, "here").help("delete it"));
     }

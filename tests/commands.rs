@@ -82,7 +82,7 @@ fn every_code_is_explained() {
     let (_, list, _) = aic(Path::new("."), &["explain"]);
     for line in list.lines() {
         let code = line.split(' ').next().unwrap();
-        assert!(aic::rules::find(code).is_some() || aic::cli::explain::language_code(code).is_some(), "{code}");
+        assert!(aic::rules::find(code).is_some() || aic::lang::codes::language_code(code).is_some(), "{code}");
     }
 }
 

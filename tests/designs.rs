@@ -6,8 +6,8 @@ use std::path::Path;
 
 use aic::Compilation;
 use aic::base::Severity;
-use aic::cli::project::Disk;
 use aic::lang::Options;
+use aic::project::Disk;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use aic::cli::project::Disk;
 use aic::lang::Options;
 use aic::lower::{Content, plan};
+use aic::project::Disk;
 use serde_json::Value;
 
 /// The objects of a bundle and its plan.

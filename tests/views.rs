@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use aic::Compilation;
-use aic::cli::project::Disk;
 use aic::export::{Format, files};
 use aic::lang::Options;
 use aic::picture::{Drawing, fabric, rack, system};
+use aic::project::Disk;
 
 fn atlas() -> Compilation {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/atlas");

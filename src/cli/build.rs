@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::check::{exit_code, report, verdict};
-use super::{Common, Format, project};
+use super::options::compile;
+use super::{Common, Format};
 use crate::base::names::{count_of, grouped};
+use crate::project;
 use crate::{Compilation, bundle, lower};
 
 #[derive(Args)]
@@ -38,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
     let several = targets.len() > 1;
     let mut compilations = Vec::new();
     for target in targets {
-        let compilation = project::compile(&target, common)?;
+        let compilation = compile(&target, common)?;
         compilations.push((target, compilation));
     }
     if let Some(emit) = arguments.emit {

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::project::{self, Target};
+use super::options::compile;
 use super::{Color, Common, Format, render};
 use crate::Compilation;
 use crate::base::{Severity, names};
+use crate::project::{self, Target};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -23,7 +24,7 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
     let targets = project::targets(arguments.file.as_deref())?;
     let mut compilations = Vec::new();
     for target in targets {
-        let compilation = project::compile(&target, &arguments.common)?;
+        let compilation = compile(&target, &arguments.common)?;
         compilations.push((target, compilation));
     }
     report(&compilations, &arguments.common)?;

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 
-use super::{Common, Format, project};
+use super::options::compile;
+use super::{Common, Format};
 use crate::compare::{Side, compare, markdown, object_name, text};
+use crate::project;
 use crate::{bundle, lower};
 
 #[derive(Args)]
@@ -50,7 +52,7 @@ fn side(path: &Path, common: &Common) -> Result<Result<Side, i32>, String> {
     let file = if path.is_dir() { path.join("cluster.aic") } else { path.to_owned() };
     let mut targets = project::targets(Some(&file))?;
     let target = targets.pop().ok_or("no design")?;
-    let mut compilation = project::compile(&target, common)?;
+    let mut compilation = compile(&target, common)?;
     let made = if compilation.has_errors() { None } else { Some(lower::lower(&compilation)) };
     match made {
         Some(Ok(artifacts)) => {

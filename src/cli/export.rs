@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::check::{exit_code, report};
-use super::{Common, print_line, project};
+use super::options::compile;
+use super::{Common, print_line};
 use crate::export;
+use crate::project;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -42,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
     let targets = project::targets(arguments.file.as_deref())?;
     let several = targets.len() > 1;
     for target in targets {
-        let compilation = project::compile(&target, &arguments.common)?;
+        let compilation = compile(&target, &arguments.common)?;
         let files = export::files(&compilation, format);
         let site = std::path::Path::new(&target.entry).file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let compilations = [(target, compilation)];

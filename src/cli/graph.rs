@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::check::{exit_code, report};
-use super::{Common, print_line, project, topo};
+use super::options::compile;
+use super::{Common, print_line, topo};
 use crate::picture::{Drawing, fabric, rack, system};
+use crate::project;
 use crate::topology::DeviceGraph;
 
 #[derive(Args)]
@@ -31,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
     let has_design = file.is_some() || std::path::Path::new("cluster.aic").is_file() || std::path::Path::new("aic.toml").is_file();
     let drawing = if has_design {
         let target = project::targets(file.as_deref())?.into_iter().next().ok_or("no design")?;
-        let compilation = project::compile(&target, &arguments.common)?;
+        let compilation = compile(&target, &arguments.common)?;
         let compilations = [(target, compilation)];
         let code = exit_code(&compilations, &arguments.common);
         if code != 0 {

@@ -8,7 +8,7 @@ pub mod explain;
 mod export;
 mod graph;
 mod new;
-pub mod project;
+mod options;
 pub mod render;
 mod topo;
 

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Common, print_line, project};
+use super::options::compile;
+use super::{Common, print_line};
 use crate::base::names::{list_of, nearest};
 use crate::base::{Severity, Sources};
 use crate::design::System;
 use crate::lang::{Options, stdlib};
 use crate::lower::network::nccl;
+use crate::project;
 use crate::topology::DeviceGraph;
 use crate::topology::host::matrix;
 
@@ -40,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
 pub fn find(name: &str, file: Option<&std::path::Path>, common: &Common) -> Result<Arc<System>, String> {
     if file.is_some() || std::path::Path::new("cluster.aic").is_file() || std::path::Path::new("aic.toml").is_file() {
         for target in project::targets(file)? {
-            let compilation = project::compile(&target, common)?;
+            let compilation = compile(&target, common)?;
             let host = compilation.design.hosts.iter().find(|h| h.system.name == name || h.name == name);
             if let Some(host) = host {
                 return Ok(host.system.clone());

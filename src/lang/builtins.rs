@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use ipnet::IpNet;
 
-use super::scope::{Env, FrameKind};
-use super::value::Value;
+use super::value::{Env, FrameKind, Value};
 use super::{Lang, suggest};
 use crate::base::quantity::arithmetic;
 use crate::base::{Diagnostic, Quantity, Rational, Span};

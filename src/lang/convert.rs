@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use super::entity::Entity;
 use super::node::NodeSpec;
-use super::value::{Entity, Value};
+use super::value::Value;
 use super::{Lang, intern_type, intern_words, suggest};
 use crate::base::{Diagnostic, Dimension, Quantity, Rational, Span};
 use crate::schema::{self, Type};

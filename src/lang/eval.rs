@@ -3,9 +3,8 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use super::node::{Node, Slot, SlotSource};
-use super::scope::{Binding, BindingKind, Entry, Env, FrameKind};
-use super::value::{Entity, RecordValue, Value};
+use super::entity::Entity;
+use super::value::{Binding, BindingKind, Entry, Env, FrameKind, Node, RecordValue, Slot, SlotSource, Value};
 use super::{Lang, suggest};
 use crate::base::quantity::{ArithmeticFault, arithmetic, combine, find_unit};
 use crate::base::{Diagnostic, Dimension, Quantity, Rational, Span};
@@ -331,7 +330,7 @@ impl Lang<'_> {
     }
 
     /// Computes a value once; a value that needs itself is a cycle.
-    pub fn lazily(&self, lazy: &super::scope::Lazy, name: &str, span: Span, compute: impl FnOnce() -> Value) -> Value {
+    pub fn lazily(&self, lazy: &super::value::Lazy, name: &str, span: Span, compute: impl FnOnce() -> Value) -> Value {
         if let Some(value) = &*lazy.value.borrow() {
             return value.clone();
         }

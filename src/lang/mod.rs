@@ -2,13 +2,14 @@
 //! diagnostic and a poisoned value, over which everything is quiet.
 
 pub mod builtins;
+pub mod codes;
 mod convert;
+pub mod entity;
 mod eval;
 mod modules;
 pub mod node;
 mod object;
 mod paths;
-pub mod scope;
 pub mod stdlib;
 pub mod value;
 
@@ -16,10 +17,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-pub use node::{Node, Product};
+pub use entity::{Entity, ObjectId, Planned, Selection};
 pub use object::Object;
-use scope::{Binding, Entry};
-pub use value::{Entity, ObjectId, Planned, Selection, Value};
+use value::{Binding, Entry};
+pub use value::{Node, Product, Value};
 
 use crate::base::{Diagnostic, FileId, Report, SourceMap, Sources, Span};
 use crate::schema::Type;
@@ -198,7 +199,7 @@ impl<'a> Lang<'a> {
         for binding in self.watched.borrow().iter() {
             let entry = used.entry(binding.span).or_insert_with(|| (false, binding.clone()));
             // What is faulty has been reported; that nothing reads it is no second fault.
-            let faulty = matches!(&binding.kind, scope::BindingKind::Let { lazy, .. } if matches!(*lazy.value.borrow(), Some(Value::Poison)));
+            let faulty = matches!(&binding.kind, value::BindingKind::Let { lazy, .. } if matches!(*lazy.value.borrow(), Some(Value::Poison)));
             entry.0 |= binding.used.get() || faulty;
         }
         // What could not be read may well have used it.
@@ -207,9 +208,9 @@ impl<'a> Lang<'a> {
         for (span, (used, binding)) in used {
             if !used && !unread.contains(&span.file) && !binding.name.starts_with('_') {
                 let what = match binding.kind {
-                    scope::BindingKind::Param { .. } => "param",
-                    scope::BindingKind::Function(_) => "fn",
-                    scope::BindingKind::Import { .. } => "import",
+                    value::BindingKind::Param { .. } => "param",
+                    value::BindingKind::Function(_) => "fn",
+                    value::BindingKind::Import { .. } => "import",
                     _ => "let",
                 };
                 self.error(

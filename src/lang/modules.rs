@@ -3,8 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use super::scope::{Binding, BindingKind, Declaration, Entry, Env, Lazy};
-use super::value::Value;
+use super::value::{Binding, BindingKind, Declaration, Entry, Env, Lazy, Value};
 use super::{Lang, stdlib, suggest};
 use crate::base::{Diagnostic, FileId, Span};
 use crate::schema::{self, PRODUCTS, Type};

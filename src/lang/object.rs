@@ -4,9 +4,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::node::{DeviceEntry, Node, NodeSpec, Product, SystemParts};
-use super::scope::{Declaration, Entry, Env, FrameKind};
-use super::value::{Entity, ObjectId, Value};
+use super::entity::{Entity, ObjectId};
+use super::node::NodeSpec;
+use super::value::{Declaration, DeviceEntry, Entry, Env, FrameKind, Node, Product, SystemParts, Value};
 use super::{Lang, suggest};
 use crate::base::{Diagnostic, Span};
 use crate::schema::{self, Model, Models, Shape, Type};

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::scope::Env;
-use super::value::{Entity, ObjectId, Planned, Selection, Value};
+use super::entity::{Entity, ObjectId, Planned, Selection};
+use super::value::{Env, Value};
 use super::{Attribute, Lang};
 use crate::base::names::nearest;
 use crate::base::{Diagnostic, Quantity, Span};

@@ -1,102 +1,17 @@
-//! Values of expressions.
+//! Values of expressions. A record and a function close over their scope, a scope holds values, a product is a body whose fields are both: three
+//! subjects that contain each other, and so one file: values, scopes, bodies.
 
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::rc::Rc;
 
 use ipnet::IpNet;
 
-use super::node::Product;
-use super::scope::Env;
-use crate::base::{Quantity, Rational};
-use crate::syntax::ast::{Function, Item};
-
-/// A declaration of the design, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectId(pub u32);
-
-/// A thing that a path can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Entity {
-    /// A declaration.
-    Object(ObjectId),
-    /// A device of a host, by its position in the host's system.
-    Device(ObjectId, u16),
-    /// A port of a NIC of a host.
-    Port(ObjectId, u16, u8),
-    /// A device of the system that is being read.
-    Own(u16),
-    /// A named group of a declaration: a file system of a storage.
-    Part(ObjectId, u16),
-    /// A thing that the plan made: a switch of a tier, an NVLink domain.
-    Planned(ObjectId, Planned, u32),
-}
-
-/// What the plan makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Planned {
-    /// A switch of any tier.
-    Switch,
-    /// A leaf.
-    Leaf,
-    /// A spine.
-    Spine,
-    /// A core.
-    Core,
-    /// An NVLink domain.
-    Domain,
-}
-
-/// What a path names: things in groups, a group for each thing one step before, so that an index selects in each.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Selection {
-    things: Vec<Entity>,
-    /// Where each group ends among the things.
-    ends: Vec<u32>,
-    /// Whether the last step named an array, which an index may select from.
-    pub array: bool,
-    /// Whether it is one thing, whose attributes are no lists.
-    pub single: bool,
-}
-
-impl Selection {
-    /// No groups yet; [`Selection::push_group`] adds one.
-    pub fn new(array: bool, single: bool) -> Self {
-        Self { things: Vec::new(), ends: Vec::new(), array, single }
-    }
-
-    /// What a declaration names: an array, or one thing.
-    pub fn named(things: Vec<Entity>, array: bool) -> Self {
-        Self { ends: vec![things.len() as u32], things, array, single: !array }
-    }
-
-    /// A list of things.
-    pub fn list(things: Vec<Entity>) -> Self {
-        Self::named(things, true)
-    }
-
-    /// Adds a group.
-    pub fn push_group(&mut self, things: impl IntoIterator<Item = Entity>) {
-        self.things.extend(things);
-        self.ends.push(self.things.len() as u32);
-    }
-
-    /// Makes room for so many groups like the first.
-    pub fn reserve(&mut self, groups: usize) {
-        self.things.reserve(self.ends.first().map_or(0, |first| *first as usize) * groups);
-        self.ends.reserve(groups);
-    }
-
-    /// The groups.
-    pub fn groups(&self) -> impl Iterator<Item = &[Entity]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| &self.things[start as usize..*end as usize])
-    }
-
-    /// All things, flat, in order of declaration.
-    pub fn flat(&self) -> impl ExactSizeIterator<Item = Entity> + '_ {
-        self.things.iter().copied()
-    }
-}
+use super::entity::{Entity, ObjectId, Selection};
+use crate::base::{Quantity, Rational, Span};
+use crate::schema::{Field, Model, Shape, Type};
+use crate::syntax::ast::{Block, Expr, ExprKind, Function, Item, TypeExpr};
 
 /// A record: items that are read where they are spread, in the scope in which they were written.
 #[derive(Clone, Debug)]
@@ -222,5 +137,307 @@ impl Value {
             Value::Quantity(q) => Some(q.value),
             _ => None,
         }
+    }
+}
+
+/// A scope and those around it.
+#[derive(Clone, Debug)]
+pub struct Env(pub Rc<Frame>);
+
+/// One scope.
+#[derive(Debug)]
+pub struct Frame {
+    /// The scope around it.
+    pub parent: Option<Env>,
+    /// What it brings.
+    pub kind: FrameKind,
+}
+
+/// What a scope brings.
+#[derive(Debug)]
+pub enum FrameKind {
+    /// A file, by its number.
+    Module(usize),
+    /// A `for` variable or the argument of a function.
+    Variable(Rc<str>, Value),
+    /// A body: its `let`s.
+    Body(Vec<Rc<Binding>>),
+    /// An element of an array or a declaration whose members are names.
+    Element {
+        /// Its position, if it is one of an array.
+        index: Option<i64>,
+        /// The declaration.
+        object: Option<ObjectId>,
+        /// The declaration around it.
+        parent: Option<ObjectId>,
+    },
+    /// The devices of the system that is being read.
+    System(Rc<RefCell<SystemParts>>),
+}
+
+impl Env {
+    /// The scope of a file.
+    pub fn module(module: usize) -> Self {
+        Env(Rc::new(Frame { parent: None, kind: FrameKind::Module(module) }))
+    }
+
+    /// A scope inside this one.
+    #[must_use]
+    pub fn with(&self, kind: FrameKind) -> Self {
+        Env(Rc::new(Frame { parent: Some(self.clone()), kind }))
+    }
+
+    /// From this scope outward.
+    pub fn frames(&self) -> impl Iterator<Item = &FrameKind> {
+        std::iter::successors(Some(self), |env| env.0.parent.as_ref()).map(|env| &env.0.kind)
+    }
+
+    /// The file it is in.
+    pub fn module_id(&self) -> usize {
+        self.frames().find_map(|frame| if let FrameKind::Module(module) = frame { Some(*module) } else { None }).unwrap_or(0)
+    }
+}
+
+/// A value that is computed when it is asked for, once.
+#[derive(Debug, Default)]
+pub struct Lazy {
+    /// The value, once known.
+    pub value: RefCell<Option<Value>>,
+    /// Whether it is being computed, to find cycles.
+    pub busy: Cell<bool>,
+}
+
+/// A name and what it stands for.
+#[derive(Debug)]
+pub struct Binding {
+    /// The name.
+    pub name: Rc<str>,
+    /// Where it is introduced.
+    pub span: Span,
+    /// The documentation before it.
+    pub docs: Vec<String>,
+    /// Whether anything reads it.
+    pub used: Cell<bool>,
+    /// What it is.
+    pub kind: BindingKind,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub enum BindingKind {
+    /// `let`.
+    Let {
+        /// Its type, if said.
+        ty: Option<TypeExpr>,
+        /// Its value.
+        value: Expr,
+        /// Its scope.
+        env: Env,
+        /// The value, once known.
+        lazy: Lazy,
+    },
+    /// `param`.
+    Param {
+        /// Its type.
+        ty: TypeExpr,
+        /// Its default.
+        default: Option<Expr>,
+        /// The value, once known.
+        lazy: Lazy,
+    },
+    /// `fn`.
+    Function(Rc<Function>),
+    /// A declaration of a kind: its elements once elaborated.
+    Declaration(Rc<Declaration>),
+    /// A name of another module.
+    Import {
+        /// The module.
+        module: usize,
+        /// Whether it is the standard library.
+        std: bool,
+    },
+    /// A broken item, whose diagnostic is there.
+    Poison,
+}
+
+/// A declaration in a file or a body, before it is elaborated.
+#[derive(Debug)]
+pub struct Declaration {
+    /// Its kind.
+    pub shape: &'static Shape,
+    /// Its name.
+    pub name: Rc<str>,
+    /// The block.
+    pub block: Rc<Block>,
+    /// The documentation before it.
+    pub docs: Vec<String>,
+    /// Its scope.
+    pub env: Env,
+    /// The declaration around it.
+    pub parent: Option<ObjectId>,
+    /// Its elements, once elaborated.
+    pub elements: RefCell<Option<Rc<Vec<ObjectId>>>>,
+    /// The product, for product kinds.
+    pub product: RefCell<Option<Value>>,
+    /// Whether it is being elaborated.
+    pub busy: Cell<bool>,
+}
+
+/// An item and its scope, after `if`, `for` and spreads are resolved.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The items of its body.
+    pub items: Rc<[Item]>,
+    /// Which of them.
+    pub at: usize,
+    /// Its scope.
+    pub env: Env,
+    /// Counts spreads: items of a later layer win, two of one layer clash.
+    pub layer: u32,
+    /// Whether it stands under an `if`, so that a path may skip elements without it.
+    pub conditional: bool,
+}
+
+impl Entry {
+    /// The item.
+    pub fn item(&self) -> &Item {
+        &self.items[self.at]
+    }
+}
+
+/// What a parameter, a `let` or an argument is declared as: a type of the table, made from its text.
+pub type Expectation = Option<Type>;
+
+/// A product with the fields of its models merged in.
+#[derive(Debug)]
+pub struct Product {
+    /// Its kind.
+    pub kind: &'static Shape,
+    /// Its name.
+    pub name: Rc<str>,
+    /// Its head.
+    pub span: Span,
+    /// Its documentation.
+    pub docs: Vec<String>,
+    /// Its bodies and their scopes, its models' first.
+    pub layers: Vec<(Rc<[Item]>, Env)>,
+    /// Its fields.
+    pub node: Rc<Node>,
+    /// Its devices, for a system.
+    pub parts: Option<Rc<RefCell<SystemParts>>>,
+}
+
+/// The devices of a system.
+#[derive(Debug, Default)]
+pub struct SystemParts {
+    /// In order of declaration.
+    pub devices: Vec<DeviceEntry>,
+    /// Names: first device, how many, and whether it is an array.
+    pub names: BTreeMap<Rc<str>, (u16, u16, bool)>,
+    /// Links, still as items.
+    pub links: Vec<Entry>,
+    /// Hosts and switches of a rack-scale system.
+    pub inner: Vec<Entry>,
+    /// Which declaration is being read, for errors in `nics = [...]`.
+    pub name: Rc<str>,
+}
+
+/// A device.
+#[derive(Debug)]
+pub struct DeviceEntry {
+    /// Its name without the index.
+    pub name: Rc<str>,
+    /// Its index in its array.
+    pub index: Option<u16>,
+    /// `gpu`, `nic`, `bridge`…
+    pub kind: &'static str,
+    /// What it is.
+    pub product: Option<Rc<Product>>,
+    /// Its own settings, for kinds without products.
+    pub node: Rc<Node>,
+}
+
+/// The value of a field, computed on demand.
+#[derive(Debug)]
+pub struct Slot {
+    /// Its schema.
+    pub field: &'static Field,
+    /// Where its value comes from.
+    pub source: SlotSource,
+    /// The field in the source.
+    pub span: Span,
+    /// The value in the source.
+    pub value_span: Span,
+    /// The layer it was set in.
+    pub(super) layer: u32,
+    /// The value, once known.
+    pub lazy: Lazy,
+}
+
+impl Slot {
+    /// The elements of a list that is written out, so that a rule can point at one of them.
+    pub fn elements(&self) -> Vec<Span> {
+        match &self.source {
+            SlotSource::Expression(value, _) => match &*value.kind {
+                ExprKind::List(elements) if elements.iter().all(|(spread, _)| !spread) => elements.iter().map(|(_, element)| element.span).collect(),
+                _ => Vec::new(),
+            },
+            SlotSource::Entries(_) => Vec::new(),
+        }
+    }
+}
+
+/// Where a value comes from.
+#[derive(Debug)]
+pub enum SlotSource {
+    /// `key = expression`.
+    Expression(Expr, Env),
+    /// `env { "K" = "V" }`.
+    Entries(Vec<Entry>),
+}
+
+/// A body after sorting.
+#[derive(Debug)]
+pub struct Node {
+    /// Its schema.
+    pub shape: &'static Shape,
+    /// The model that was chosen.
+    pub model: Option<&'static Model>,
+    /// Where the model is named.
+    pub model_span: Option<Span>,
+    /// Its head.
+    pub head: Span,
+    /// Its path: `pool.training.gpu.mig`.
+    pub path: String,
+    /// The name of a named group.
+    pub label: Option<Rc<str>>,
+    /// The count of an array group.
+    pub count: Option<i64>,
+    /// Fields that are set.
+    pub fields: BTreeMap<&'static str, Slot>,
+    /// Groups, in order.
+    pub groups: Vec<(&'static str, Rc<Node>)>,
+    /// Declarations inside.
+    pub children: Vec<Rc<Declaration>>,
+    /// Asserts inside.
+    pub asserts: Vec<Entry>,
+    /// Whether something in it is faulty, so that absence is not judged.
+    pub broken: bool,
+}
+
+impl Node {
+    /// The group of that name that stands once.
+    pub fn group(&self, name: &str) -> Option<&Rc<Node>> {
+        self.groups.iter().find(|(group, _)| *group == name).map(|(_, node)| node)
+    }
+
+    /// All groups of that name.
+    pub fn groups_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Rc<Node>> {
+        self.groups.iter().filter(move |(group, _)| *group == name).map(|(_, node)| node)
+    }
+
+    /// The place of a field, or of the head.
+    pub fn span(&self, field: &str) -> Span {
+        self.fields.get(field).map_or(self.head, |slot| slot.span)
     }
 }

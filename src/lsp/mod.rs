@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::Compilation;
 use crate::base::Sources;
-use crate::cli::project::Disk;
 use crate::lang::Options;
+use crate::project::Disk;
 
 /// The disk with the editor's buffers over it.
 struct Overlay<'a> {
@@ -173,7 +173,7 @@ impl Server {
             let entry = if cluster.is_file() || self.open.contains_key(&cluster) { vec!["cluster.aic".to_owned()] } else { Vec::new() };
             return (folder, entry);
         };
-        let entries = crate::cli::project::entries(&root).unwrap_or_default();
+        let entries = crate::project::entries(&root).unwrap_or_default();
         (root, entries)
     }
 

@@ -154,7 +154,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    pub(super) fn device(&self, device: &crate::lang::node::DeviceEntry) -> DeviceKind {
+    pub(super) fn device(&self, device: &crate::lang::value::DeviceEntry) -> DeviceKind {
         let Some(product) = &device.product else {
             return match device.kind {
                 "nvswitch" => DeviceKind::NvSwitch,
