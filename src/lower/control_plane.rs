@@ -13,6 +13,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
 use serde::Serialize;
 
+use super::Artifacts;
+use super::install::operators;
 use super::install::{node_addresses, node_interfaces};
 use super::kinds::kubeadm::{
     ApiEndpoint, ApiServer, Argument, AuditRule, CRI_SOCKET, ClusterConfiguration, Component, EncryptedResources, EncryptionConfiguration, Etcd,
@@ -21,7 +23,6 @@ use super::kinds::kubeadm::{
 };
 use super::kinds::{Configuration, amounts, int, non_empty, strings, taints, variable, variable_of_field};
 use super::object::Document;
-use super::{Artifacts, kubernetes};
 use crate::Compilation;
 use crate::design::{ControlPlane, Vip};
 use crate::nodes::resources::format_bytes;
@@ -286,9 +287,9 @@ impl Files<'_> {
     /// A job storm must not starve kubelets, the scheduler or leader election.
     fn flow_control(&self) -> Vec<Document> {
         let Self { c, control_plane } = *self;
-        let charts = kubernetes::charts(c);
+        let releases = operators::releases(c);
         let operators = |names: &[&str]| -> Vec<String> {
-            let mut found: Vec<String> = charts.iter().map(|(chart, _)| chart.namespace.to_owned()).filter(|n| names.contains(&n.as_str())).collect();
+            let mut found: Vec<String> = releases.iter().map(|r| r.operator.chart.namespace.to_owned()).filter(|n| names.contains(&n.as_str())).collect();
             found.dedup();
             found
         };

@@ -1,6 +1,7 @@
 //! Design, plan and nodes to artifacts: files with typed content, each with the declaration it comes from.
 
 mod control_plane;
+mod folder;
 mod hosts;
 mod install;
 mod kinds;

@@ -13,12 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::Namespace;
 
+use super::folder::Folder;
+use super::install::operators::{self, Release};
 use super::kinds::Kustomization;
 use super::object::{Document, Maker};
 use super::{Artifacts, Content};
 use crate::Compilation;
-use crate::design::WorkloadWord;
-use crate::versions::{self, Chart};
+use crate::versions;
 
 pub use network::drained_at_once;
 
@@ -45,37 +46,6 @@ impl<'a> Input<'a> {
     pub fn rdma_pools(&self) -> impl Iterator<Item = (usize, &'a crate::design::Pool)> {
         self.design().pools.iter().enumerate().filter(|(_, p)| p.rdma.is_some())
     }
-}
-
-/// The Helm releases that a design needs, in the order of their installation, each with the declaration that asks for it.
-pub fn charts(compilation: &Compilation) -> Vec<(&'static Chart, String)> {
-    let d = &compilation.design;
-    let gpu = d.pools.iter().find(|p| p.gpu.is_some());
-    let rdma = d.pools.iter().find(|p| p.rdma.is_some());
-    let ceph = d.storages.iter().find(|s| s.ceph().is_some());
-    let local = d.storages.iter().find(|s| s.local().is_some());
-    let groups = d.workloads.iter().find(|w| w.word() == WorkloadWord::Inference && w.nodes > 1);
-    let training = d.workloads.iter().find(|w| w.is_training());
-    let mut out: Vec<(&'static Chart, String)> = Vec::new();
-    let mut add = |chart: &'static Chart, source: Option<String>| {
-        if let Some(source) = source {
-            out.push((chart, source));
-        }
-    };
-    let cluster = Some("cluster".to_owned());
-    add(&versions::CILIUM, d.cluster.pods.as_ref().map(|_| "cluster.pods".into()));
-    add(&versions::CERT_MANAGER, local.map(|s| s.at.source.clone()).or_else(|| cluster.clone().filter(|_| ceph.is_some())));
-    add(&versions::PROMETHEUS, d.cluster.observability.then(|| "cluster.observability".into()));
-    add(&versions::NFD, gpu.map(|p| p.at.source.clone()).or_else(|| rdma.map(|p| p.at.source.clone())));
-    add(&versions::NETWORK_OPERATOR, rdma.map(|p| format!("{}.rdma", p.at.source)));
-    add(&versions::GPU_OPERATOR, gpu.map(|p| format!("{}.gpu", p.at.source)));
-    add(&versions::ROOK, ceph.map(|s| s.at.source.clone()));
-    add(&versions::CEPH_CSI, ceph.map(|s| s.at.source.clone()));
-    add(&versions::TOPOLVM, local.map(|s| s.at.source.clone()));
-    add(&versions::JOBSET, training.map(|w| w.at.source.clone()));
-    add(&versions::LWS, groups.map(|w| w.at.source.clone()));
-    add(&versions::KUEUE, d.queues.first().map(|_| "cluster.scheduler".into()));
-    out
 }
 
 /// Workload namespaces: privileged where pods lock memory for RDMA, else what the cluster says.
@@ -124,7 +94,8 @@ pub fn namespace_file(folder: &str, namespace: &str) -> String {
 fn namespaces(input: &Input, artifacts: &mut Artifacts) {
     let d = input.design();
     let mut seen = BTreeSet::from(["kube-system"]);
-    for (chart, source) in charts(input.compilation) {
+    for Release { operator, source } in operators::releases(input.compilation) {
+        let chart = operator.chart;
         if !seen.insert(chart.namespace) {
             continue;
         }
@@ -167,11 +138,10 @@ fn kustomizations(artifacts: &mut Artifacts) {
             }
         }
     }
-    // Namespaces first: kustomize keeps the order of resources for objects it does not sort.
-    const ORDER: [&str; 9] = ["namespaces", "runtime", "gpu", "network", "storage", "scheduling", "policy", "observability", "workloads"];
+    // Kustomize keeps the order of resources for objects that it does not sort.
     for (folder, names) in folders {
         let mut names: Vec<String> = names.into_iter().collect();
-        names.sort_by_key(|n| (ORDER.iter().position(|o| o == n).unwrap_or(ORDER.len()), n.clone()));
+        names.sort_by_key(|n| (Folder::ALL.iter().position(|f| f.name() == n).unwrap_or(Folder::ALL.len()), n.clone()));
         let document = Document::configuration(&Kustomization { resources: names }, "cluster", Default::default());
         artifacts.objects(format!("{folder}/kustomization.yaml"), vec![document]);
     }

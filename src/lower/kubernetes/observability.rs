@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::Artifacts;
+use super::super::install::operators;
 use super::super::kinds::monitoring::{Endpoint, NamespaceSelector, PodMonitor, PodMonitorSpec, PrometheusRule, PrometheusRuleSpec, Rule, RuleGroup};
 use super::super::kinds::{labelled, texts};
 use super::Input;
@@ -24,8 +25,8 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
         };
         input.maker.namespaced(origin, "monitoring", name, PodMonitor { spec, ..Default::default() })
     };
-    let charts = super::charts(input.compilation);
-    let installed = |chart: &versions::Chart| charts.iter().any(|(c, _)| c.name == chart.name);
+    let releases = operators::releases(input.compilation);
+    let installed = |chart: &versions::Chart| releases.iter().any(|r| r.operator.chart.name == chart.name);
     let mut monitors = Vec::new();
     if installed(&versions::CILIUM) {
         monitors.push(monitor("cilium-agent", "kube-system", ("k8s-app", "cilium"), "prometheus"));

@@ -1,0 +1,30 @@
+//! cert-manager: certificates of admission webhooks.
+
+use serde_json::{Value, json};
+
+use super::Operator;
+use crate::Compilation;
+use crate::versions;
+
+/// The release.
+pub const OPERATOR: Operator = Operator {
+    chart: &versions::CERT_MANAGER,
+    wanted,
+    values,
+    reasons: &[("/crds/keep", "Removing the release must not remove every certificate.")],
+    serves: &[],
+};
+
+fn wanted(c: &Compilation) -> Option<String> {
+    let storages = &c.design.storages;
+    let local = storages.iter().find(|s| s.local().is_some()).map(|s| s.at.source.clone());
+    local.or_else(|| storages.iter().any(|s| s.ceph().is_some()).then(|| "cluster".into()))
+}
+
+fn values(_: &Compilation) -> Value {
+    json!({
+        "crds": { "enabled": true, "keep": true }, "replicaCount": 2, "podDisruptionBudget": { "enabled": true },
+        "webhook": { "replicaCount": 2, "podDisruptionBudget": { "enabled": true } },
+        "prometheus": { "servicemonitor": { "enabled": false } },
+    })
+}

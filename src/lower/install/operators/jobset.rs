@@ -1,0 +1,24 @@
+//! JobSet: training jobs of several pods.
+
+use serde_json::{Value, json};
+
+use super::Operator;
+use crate::Compilation;
+use crate::versions;
+
+/// The release.
+pub const OPERATOR: Operator = Operator {
+    chart: &versions::JOBSET,
+    wanted: |c| c.design.workloads.iter().find(|w| w.is_training()).map(|w| w.at.source.clone()),
+    values,
+    reasons: &[("/image", "The chart's default is a staging tag.")],
+    serves: &[],
+};
+
+fn values(_: &Compilation) -> Value {
+    json!({
+        "image": { "repository": versions::JOBSET_IMAGE.0, "tag": versions::JOBSET_IMAGE.1, "pullPolicy": "IfNotPresent" },
+        "controller": { "replicas": 2, "leaderElection": { "enable": true }, "podDisruptionBudget": { "enabled": true, "minAvailable": 1 } },
+        "certManager": { "enable": false }, "prometheus": { "enable": false },
+    })
+}

@@ -1,0 +1,35 @@
+//! Node Feature Discovery: labels of the hardware that is there, on which operands are placed.
+
+use serde_json::{Value, json};
+
+use super::{Operator, agents};
+use crate::Compilation;
+use crate::versions;
+
+/// The release.
+pub const OPERATOR: Operator = Operator {
+    chart: &versions::NFD,
+    wanted,
+    values,
+    reasons: &[
+        ("", "Installed once, here; the charts of the GPU and Network Operators would each bring another."),
+        ("/worker/tolerations", "Its labels decide where operands run, so its workers run on every host."),
+    ],
+    serves: &[],
+};
+
+fn wanted(c: &Compilation) -> Option<String> {
+    let pools = &c.design.pools;
+    pools.iter().find(|p| p.gpu.is_some()).or_else(|| pools.iter().find(|p| p.rdma.is_some())).map(|p| p.at.source.clone())
+}
+
+fn values(c: &Compilation) -> Value {
+    json!({
+        "master": { "config": { "extraLabelNs": ["nvidia.com"] } },
+        "worker": {
+            "config": { "sources": { "pci": { "deviceClassWhitelist": ["02", "0200", "0207", "0300", "0302"], "deviceLabelFields": ["vendor"] } } },
+            "tolerations": agents(c),
+        },
+        "prometheus": { "enable": false },
+    })
+}

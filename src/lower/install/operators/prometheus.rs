@@ -1,0 +1,45 @@
+//! kube-prometheus-stack: what measures, and what asks people.
+
+use serde_json::{Value, json};
+
+use super::super::node_addresses;
+use super::Operator;
+use crate::Compilation;
+use crate::versions;
+
+/// The release.
+pub const OPERATOR: Operator = Operator {
+    chart: &versions::PROMETHEUS,
+    wanted: |c| c.design.cluster.observability.then(|| "cluster.observability".into()),
+    values,
+    reasons: &[
+        ("/prometheus/prometheusSpec/serviceMonitorSelectorNilUsesHelmValues", "Monitors of all releases are read, not this one's only."),
+        ("/kubeProxy", "Cilium replaces it."),
+        ("/kubeEtcd/service", "etcd's plain metrics port; the client port needs a certificate."),
+        ("/prometheus-node-exporter/tolerations", "Every host is measured, tainted or not."),
+    ],
+    serves: &[],
+};
+
+fn values(c: &Compilation) -> Value {
+    let d = &c.design;
+    let retention = d
+        .cluster
+        .retention
+        .map_or("15d".to_owned(), |r| format!("{}h", crate::base::quantity::decimal(r.value / crate::base::Rational::from_integer(3600), 0)));
+    let addresses = d.control_plane.as_ref().map_or_else(Vec::new, |cp| node_addresses(c, &cp.hosts));
+    json!({
+        "crds": { "enabled": true },
+        "prometheus": { "prometheusSpec": {
+            "replicas": 2, "retention": retention, "retentionSize": "90GB", "storageSpec": { "emptyDir": { "sizeLimit": "100Gi" } },
+            "resources": { "requests": { "cpu": "4", "memory": "32Gi", "ephemeral-storage": "110Gi" }, "limits": { "memory": "32Gi" } },
+            "ruleSelectorNilUsesHelmValues": false, "serviceMonitorSelectorNilUsesHelmValues": false,
+            "podMonitorSelectorNilUsesHelmValues": false, "probeSelectorNilUsesHelmValues": false,
+        } },
+        "alertmanager": { "alertmanagerSpec": { "replicas": 3 } },
+        "grafana": { "enabled": true }, "kubeProxy": { "enabled": false },
+        "kubeEtcd": { "enabled": true, "endpoints": addresses, "service": { "port": 2381, "targetPort": 2381 } },
+        "kubeControllerManager": { "endpoints": addresses }, "kubeScheduler": { "endpoints": addresses },
+        "prometheus-node-exporter": { "tolerations": [{ "operator": "Exists", "effect": "NoSchedule" }] },
+    })
+}
