@@ -1,6 +1,7 @@
 //! Design, plan and nodes to artifacts: files with typed content, each with the declaration it comes from.
 
 mod control_plane;
+mod distributions;
 mod folder;
 mod hosts;
 mod install;
@@ -74,8 +75,7 @@ pub fn lower(compilation: &Compilation) -> Result<Artifacts, Vec<Diagnostic>> {
     let mut artifacts = Artifacts::default();
     kubernetes::lower(compilation, &mut artifacts);
     install::lower(compilation, &mut artifacts);
-    hosts::lower(compilation, &mut artifacts);
-    control_plane::lower(compilation, &mut artifacts);
+    distributions::of(compilation.design.cluster.distribution).lower(compilation, &mut artifacts);
     network::lower(compilation, &mut artifacts);
     storage::lower(compilation, &mut artifacts);
     artifacts.stream("plan.json", plan::write);

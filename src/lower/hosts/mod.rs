@@ -1,62 +1,43 @@
 //! `hosts/<pool>/`: what stands on the hosts themselves. Per-host data is in one table and one multi-document file a pool.
 
-mod kubelet;
+pub mod kubelet;
 mod netplan;
-mod readme;
+pub mod readme;
 mod roce;
 
 use std::fmt::Write as _;
 
-use super::kinds::kubeadm::{ApiEndpoint, CRI_SOCKET, Discovery, FileDiscovery, JoinConfiguration, JoinControlPlane, NodeRegistration, PATCHES, Patches};
-use super::kinds::taints;
-use super::object::Document;
 use super::{Artifacts, Content};
 use crate::Compilation;
 use crate::base::quantity::to_f64;
 use crate::design::{Iommu, Pool, PoolRole, System};
 
-/// Lowers the folder.
-pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
-    for (id, pool) in c.design.pools.iter().enumerate() {
-        let dir = format!("hosts/{}", pool.name);
-        let Some(host) = pool.hosts.first().map(|h| &c.design.hosts[*h]) else { continue };
-        artifacts.objects(format!("{dir}/kubelet.yaml"), vec![kubelet::kubelet(c, id, pool, &host.system)]);
-        artifacts.objects(format!("{dir}/kubeadm.yaml"), vec![join(c, id, pool)]);
-        artifacts.text(format!("{dir}/kernel-cmdline"), kernel(c, pool, &host.system));
-        artifacts.text(format!("{dir}/sysctl.conf"), sysctl(pool));
-        artifacts.text(format!("{dir}/modprobe.conf"), modprobe(pool));
-        let memlock = pool.rdma.is_some();
-        let login = "# /etc/security/limits.d/90-aic.conf: login sessions only. Pods inherit containerd's limits: containerd-limits.conf beside this file.\n*    soft nofile  1048576\n*    hard nofile  1048576\nroot soft nofile  1048576\nroot hard nofile  1048576\n";
-        let lock = "*    soft memlock unlimited\n*    hard memlock unlimited\n";
-        artifacts.text(format!("{dir}/limits"), format!("{login}{}", if memlock { lock } else { "" }));
-        let unit = "# /etc/systemd/system/containerd.service.d/90-aic.conf\n[Service]\nLimitNOFILE=1048576\nLimitNPROC=infinity\nTasksMax=infinity\n";
-        let pin = "# RDMA registration pins memory; pods inherit this limit\nLimitMEMLOCK=infinity\n";
-        artifacts.text(format!("{dir}/containerd-limits.conf"), format!("{unit}{}", if memlock { pin } else { "" }));
-        if !c.design.cluster.ntp.is_empty() {
-            let servers = c.design.cluster.ntp.join(" ");
-            artifacts.text(format!("{dir}/timesyncd.conf"), format!("# /etc/systemd/timesyncd.conf.d/90-aic.conf\n[Time]\nNTP={servers}\n"));
-        }
-        artifacts.text(format!("{dir}/hosts.csv"), table(c, pool));
-        artifacts.files.insert(format!("{dir}/netplan.yaml"), Content::Documents(netplan::netplan(c, pool)));
-        if let Some(script) = roce::script(c, pool) {
-            artifacts.text(format!("{dir}/roce.sh"), script);
-        }
-        scripts(c, pool, &dir, artifacts);
+/// What stands on the hosts of a pool whoever installs Kubernetes there: `unit` starts containerd, whose limits pods inherit.
+pub fn common(c: &Compilation, pool: &Pool, unit: &str, artifacts: &mut Artifacts) {
+    let dir = format!("hosts/{}", pool.name);
+    let Some(host) = pool.hosts.first().map(|h| &c.design.hosts[*h]) else { return };
+    artifacts.text(format!("{dir}/kernel-cmdline"), kernel(c, pool, &host.system));
+    artifacts.text(format!("{dir}/sysctl.conf"), sysctl(pool));
+    artifacts.text(format!("{dir}/modprobe.conf"), modprobe(pool));
+    let memlock = pool.rdma.is_some();
+    let login = format!(
+        "# /etc/security/limits.d/90-aic.conf: login sessions only. Pods inherit containerd's limits: {unit}-limits.conf beside this file.\n*    soft nofile  1048576\n*    hard nofile  1048576\nroot soft nofile  1048576\nroot hard nofile  1048576\n"
+    );
+    let lock = "*    soft memlock unlimited\n*    hard memlock unlimited\n";
+    artifacts.text(format!("{dir}/limits"), format!("{login}{}", if memlock { lock } else { "" }));
+    let drop_in = format!("# /etc/systemd/system/{unit}.service.d/90-aic.conf\n[Service]\nLimitNOFILE=1048576\nLimitNPROC=infinity\nTasksMax=infinity\n");
+    let pin = "# RDMA registration pins memory; pods inherit this limit\nLimitMEMLOCK=infinity\n";
+    artifacts.text(format!("{dir}/{unit}-limits.conf"), format!("{drop_in}{}", if memlock { pin } else { "" }));
+    if !c.design.cluster.ntp.is_empty() {
+        let servers = c.design.cluster.ntp.join(" ");
+        artifacts.text(format!("{dir}/timesyncd.conf"), format!("# /etc/systemd/timesyncd.conf.d/90-aic.conf\n[Time]\nNTP={servers}\n"));
     }
-    let page = readme::page(c, artifacts);
-    artifacts.text("hosts/README.md", page);
-}
-
-fn join(c: &Compilation, id: usize, pool: &Pool) -> Document {
-    let configuration = JoinConfiguration {
-        node_registration: NodeRegistration { name: None, cri_socket: CRI_SOCKET, taints: taints(&c.nodes.taints[id]) },
-        discovery: Discovery { file: FileDiscovery { kube_config_path: "/etc/kubernetes/aic/discovery.conf" } },
-        patches: Patches { directory: PATCHES },
-        control_plane: (pool.role == PoolRole::ControlPlane)
-            .then_some(JoinControlPlane { local_api_endpoint: ApiEndpoint { advertise_address: None, bind_port: 6443 } }),
-    };
-    Document::configuration(&configuration, &pool.at.source, pool.at.head)
-        .because("/discovery", "Made on the first control-plane host and copied: the cluster's CA and a token that expires. Never part of the bundle.")
+    artifacts.text(format!("{dir}/hosts.csv"), table(c, pool));
+    artifacts.files.insert(format!("{dir}/netplan.yaml"), Content::Documents(netplan::netplan(c, pool)));
+    if let Some(script) = roce::script(c, pool) {
+        artifacts.text(format!("{dir}/roce.sh"), script);
+    }
+    scripts(c, pool, &dir, artifacts);
 }
 
 fn kernel(c: &Compilation, pool: &Pool, system: &System) -> String {

@@ -6,11 +6,13 @@ use super::super::{Artifacts, network::host_port};
 use crate::Compilation;
 use crate::design::{DeviceKind, Pool};
 use crate::nodes::resources::{RailPort, rail_ports};
-use crate::versions;
 
-/// Which file becomes what on a host, and what the ports of each system are called.
-pub fn page(c: &Compilation, artifacts: &Artifacts) -> String {
-    let kubernetes = versions::kubernetes_patch(&c.design.cluster.kubernetes);
+/// File, what it becomes, when.
+pub type Row<'a> = (&'a str, &'a str, &'a str);
+
+/// Which file becomes what on a host, and what the ports of each system are called: `rows` are those of the distribution, `image` what it wants on a
+/// host beforehand.
+pub fn page(c: &Compilation, artifacts: &Artifacts, unit: &str, rows: &[Row], image: &str) -> String {
     let mut out =
         format!("# Host files of {}\n\nA folder a pool; the order is that of the rows.\n\n| file | becomes | when |\n|---|---|---|\n", c.design.cluster.name);
     for (file, becomes, when) in [
@@ -18,7 +20,7 @@ pub fn page(c: &Compilation, artifacts: &Artifacts) -> String {
         ("sysctl.conf", "`/etc/sysctl.d/90-aic.conf`", "before the kubelet starts, which checks it (`protectKernelDefaults`)"),
         ("modprobe.conf", "`/etc/modprobe.d/90-aic.conf`, then `update-initramfs -u`", "before the first join; a change needs a reboot"),
         ("limits", "`/etc/security/limits.d/90-aic.conf`", "logins only"),
-        ("containerd-limits.conf", "`/etc/systemd/system/containerd.service.d/90-aic.conf`", "what pods inherit; restarts containerd"),
+        (&format!("{unit}-limits.conf"), &format!("`/etc/systemd/system/{unit}.service.d/90-aic.conf`"), &format!("what pods inherit; restarts {unit}")),
         ("netplan.yaml", "the host's document: `/etc/netplan/10-aic.yaml`", "`netplan try`"),
     ] {
         let _ = writeln!(out, "| {file} | {becomes} | {when} |");
@@ -29,10 +31,13 @@ pub fn page(c: &Compilation, artifacts: &Artifacts) -> String {
     for script in artifacts.files.keys().filter(|path| path.starts_with("hosts/") && path.ends_with(".sh")) {
         let _ = writeln!(out, "| {} | run once: it says what it makes | before the join |", script.trim_start_matches("hosts/"));
     }
-    out.push_str("| kubelet.yaml | `/etc/kubernetes/aic/patches/kubeletconfiguration0+merge.yaml` | before the join; later `kubeadm upgrade node phase kubelet-config --patches /etc/kubernetes/aic/patches` and a restart |\n| kubeadm.yaml | `kubeadm join --config` | last |\n| hosts.csv | the pool's names, places and addresses | – |\n");
+    for (file, becomes, when) in rows {
+        let _ = writeln!(out, "| {file} | {becomes} | {when} |");
+    }
+    out.push_str("| hosts.csv | the pool's names, places and addresses | – |\n");
     let _ = writeln!(
         out,
-        "\nThe image of a host brings what no file here sets: {} with netplan, containerd 2 on cgroup v2, kubelet and kubeadm {kubernetes}, LVM, time and name service, and on hosts with RDMA the adapter's driver.",
+        "\nThe image of a host brings what no file here sets: {} with netplan, {image}, LVM, time and name service, and on hosts with RDMA the adapter's driver.",
         c.design.cluster.os.word().replacen('_', " ", 1).replace('_', ".")
     );
     let mut seen: Vec<&str> = Vec::new();

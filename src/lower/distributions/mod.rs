@@ -1,0 +1,21 @@
+//! Who installs Kubernetes: a distribution is a file, which writes `hosts/` and `control-plane/` as its own users keep them.
+
+mod kubeadm;
+
+use super::Artifacts;
+use crate::Compilation;
+use crate::design::Distribution;
+
+/// What differs between distributions.
+pub trait Platform {
+    /// Everything that its hosts and its control plane read.
+    fn lower(&self, c: &Compilation, artifacts: &mut Artifacts);
+}
+
+/// The one of a design.
+pub fn of(distribution: Distribution) -> &'static dyn Platform {
+    match distribution {
+        Distribution::Kubeadm => &kubeadm::Kubeadm,
+        _ => unreachable!("refused in unsupported.rs"),
+    }
+}
