@@ -4,8 +4,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use super::entity::Entity;
-use super::node::NodeSpec;
-use super::value::Value;
+use super::value::{Node, Value};
 use super::{Lang, intern_type, intern_words, suggest};
 use crate::base::{Diagnostic, Dimension, Quantity, Rational, Span};
 use crate::schema::{self, Type};
@@ -75,8 +74,7 @@ impl Lang<'_> {
             (Type::Record(shape), Value::Record(record)) => {
                 let mut entries = Vec::new();
                 self.flatten(&record.items, &record.env, &mut 0, false, &mut entries);
-                let spec = NodeSpec { shape, model: None, model_span: None, head: span, path: shape.name.into(), label: None, count: None, object: None };
-                let node = self.node(spec, &entries);
+                let node = self.node(Node::empty(shape, span, shape.name.into()), None, &entries);
                 let fields: Vec<(Rc<str>, Value)> = shape.fields.iter().filter_map(|f| Some((f.name.into(), self.field(&node, f.name)?))).collect();
                 if fields.iter().any(|(_, v)| v.is_quiet()) { Value::Poison } else { Value::Map(Rc::new(fields)) }
             }

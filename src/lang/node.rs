@@ -1,7 +1,6 @@
 //! Bodies: items are flattened (spreads, `if`, `for`), then sorted by the schema into fields, groups and inner declarations.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::entity::ObjectId;
@@ -10,19 +9,6 @@ use super::{Lang, suggest};
 use crate::base::{Diagnostic, Span};
 use crate::schema::{self, Field, Group, Model, Models, Need, Repeat, Shape, Type};
 use crate::syntax::ast::{Block, Body, Expr, Item, ItemKind, Name};
-
-/// What a body is to become.
-pub(crate) struct NodeSpec {
-    pub shape: &'static Shape,
-    pub model: Option<&'static Model>,
-    pub model_span: Option<Span>,
-    pub head: Span,
-    pub path: String,
-    pub label: Option<Rc<str>>,
-    pub count: Option<i64>,
-    /// The declaration whose body it is, for inner declarations.
-    pub object: Option<ObjectId>,
-}
 
 /// A group's blocks, gathered over all layers.
 struct Gathered {
@@ -124,23 +110,8 @@ impl Lang<'_> {
         out
     }
 
-    /// Sorts entries by the schema.
-    pub(crate) fn node(&self, spec: NodeSpec, entries: &[Entry]) -> Rc<Node> {
-        let NodeSpec { shape, model, model_span, head, path, label, count, object } = spec;
-        let mut node = Node {
-            shape,
-            model,
-            model_span,
-            head,
-            path,
-            label,
-            count,
-            fields: BTreeMap::new(),
-            groups: Vec::new(),
-            children: Vec::new(),
-            asserts: Vec::new(),
-            broken: false,
-        };
+    /// Sorts entries into an empty body by the schema; `object` is the declaration whose body it is, for inner declarations.
+    pub(crate) fn node(&self, mut node: Node, object: Option<ObjectId>, entries: &[Entry]) -> Rc<Node> {
         let mut gathered: Vec<Gathered> = Vec::new();
         for entry in entries {
             let item = entry.item();
@@ -150,7 +121,7 @@ impl Lang<'_> {
                 ItemKind::Block(block) => self.sort_block(&mut node, &mut gathered, block, entry, object),
                 ItemKind::Assert { .. } => node.asserts.push(entry.clone()),
                 ItemKind::For { .. } => node.asserts.push(entry.clone()),
-                ItemKind::Link { .. } if shape.name == "system" => {}
+                ItemKind::Link { .. } if node.shape.name == "system" => {}
                 ItemKind::Broken { .. } => node.broken = true,
                 other => {
                     self.error(
@@ -406,16 +377,14 @@ impl Lang<'_> {
         let broken = matches!(model, Err(()));
         let faulty = [Entry { items: broken_items(block.head), at: 0, env: env.clone(), layer: 0, conditional: false }];
         self.node(
-            NodeSpec {
-                shape,
+            Node {
                 model: model.unwrap_or(None),
                 model_span: model_name.as_ref().map(|n| n.span),
-                head: block.head,
-                path,
                 label: label.map(|l| l.text),
                 count,
-                object: None,
+                ..Node::empty(shape, block.head, path)
             },
+            None,
             if broken { &faulty } else { &entries },
         )
     }

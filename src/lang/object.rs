@@ -1,11 +1,9 @@
 //! Declarations to objects: counts, models, bodies; products with the fields of their models; the devices of systems.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::entity::{Entity, ObjectId};
-use super::node::NodeSpec;
 use super::value::{Declaration, DeviceEntry, Entry, Env, FrameKind, Node, Product, SystemParts, Value};
 use super::{Lang, suggest};
 use crate::base::{Diagnostic, Span};
@@ -204,28 +202,11 @@ impl Lang<'_> {
         }
         let path = format!("{}.{}", object.shape.name, object.path);
         let path = if *object.name == *object.shape.name { object.shape.name.to_owned() } else { path };
-        let spec = NodeSpec { shape: object.shape, model: object.model, model_span: None, head: object.head, path, label: None, count: None, object: Some(id) };
-        let node = if object.broken { self.broken_node(spec) } else { self.node(spec, &entries) };
+        let empty = Node::empty(object.shape, object.head, path);
+        let node = if object.broken { Rc::new(Node { broken: true, ..empty }) } else { self.node(Node { model: object.model, ..empty }, Some(id), &entries) };
         object.busy.set(false);
         let _ = object.node.set(node.clone());
         node
-    }
-
-    fn broken_node(&self, spec: NodeSpec) -> Rc<Node> {
-        Rc::new(Node {
-            shape: spec.shape,
-            model: None,
-            model_span: None,
-            head: spec.head,
-            path: spec.path,
-            label: None,
-            count: None,
-            fields: BTreeMap::new(),
-            groups: Vec::new(),
-            children: Vec::new(),
-            asserts: Vec::new(),
-            broken: true,
-        })
     }
 
     /// The declaration of that name inside an object, if its body can be read now.
@@ -310,7 +291,7 @@ impl Lang<'_> {
             self.read_devices(parts, &entries);
         }
         let path = format!("{}.{name}", kind.name);
-        let node = self.node(NodeSpec { shape: kind, model: None, model_span: None, head: span, path, label: None, count: None, object: None }, &entries);
+        let node = self.node(Node::empty(kind, span, path), None, &entries);
         Rc::new(Product { kind, name, span, docs, layers, node, parts })
     }
 
@@ -364,13 +345,12 @@ impl Lang<'_> {
         let kind = schema::kind(&block.kind.text).map_or("device", |k| k.name);
         let env = entry.env.with(FrameKind::Element { index: index.map(i64::from), object: None, parent: None });
         let items: Rc<[Item]> = block.body.as_ref().map_or_else(|| Rc::from([]), |b| b.items.clone());
-        let spec =
-            |shape| NodeSpec { shape, model: None, model_span: None, head: block.head, path: format!("{kind}.{name}"), label: None, count: None, object: None };
+        let empty = |shape| Node::empty(shape, block.head, format!("{kind}.{name}"));
         if !schema::PRODUCTS.contains(&kind) {
             let shape = schema::DEVICE_KINDS.iter().find(|s| s.name == kind).copied().unwrap_or(schema::LINK);
             let mut entries = Vec::new();
             self.flatten(&items, &env, &mut 0, false, &mut entries);
-            let node = self.node(spec(shape), &entries);
+            let node = self.node(empty(shape), None, &entries);
             return DeviceEntry { name: name.clone(), index, kind, product: None, node };
         }
         let shape = schema::kind(kind).expect("products are kinds");
@@ -392,7 +372,7 @@ impl Lang<'_> {
             }
             Err(()) => None,
         };
-        let node = product.as_ref().map_or_else(|| self.broken_node(spec(shape)), |p| p.node.clone());
+        let node = product.as_ref().map_or_else(|| Rc::new(Node { broken: true, ..empty(shape) }), |p| p.node.clone());
         DeviceEntry { name: name.clone(), index, kind, product, node }
     }
 
@@ -414,17 +394,7 @@ impl Lang<'_> {
                 continue;
             };
             let entries = self.entries(body.as_ref(), &entry.env);
-            let spec = NodeSpec {
-                shape: schema::LINK,
-                model: None,
-                model_span: None,
-                head: entry.item().span,
-                path: format!("link.{medium_name}"),
-                label: None,
-                count: None,
-                object: None,
-            };
-            let node = self.node(spec, &entries);
+            let node = self.node(Node::empty(schema::LINK, entry.item().span, format!("link.{medium_name}")), None, &entries);
             // The links of a rack-scale system join hosts to switches: they make its NVLink domain and have no device ends.
             let (a, b) = if rack_scale { (Vec::new(), Vec::new()) } else { (self.link_end(a, &entry.env), self.link_end(b, &entry.env)) };
             out.push(LinkValue { a, b, medium: medium_name, node, span: entry.item().span });

@@ -426,6 +426,24 @@ pub struct Node {
 }
 
 impl Node {
+    /// A body in which nothing stands yet.
+    pub fn empty(shape: &'static Shape, head: Span, path: String) -> Self {
+        Self {
+            shape,
+            model: None,
+            model_span: None,
+            head,
+            path,
+            label: None,
+            count: None,
+            fields: BTreeMap::new(),
+            groups: Vec::new(),
+            children: Vec::new(),
+            asserts: Vec::new(),
+            broken: false,
+        }
+    }
+
     /// The group of that name that stands once.
     pub fn group(&self, name: &str) -> Option<&Rc<Node>> {
         self.groups.iter().find(|(group, _)| *group == name).map(|(_, node)| node)
