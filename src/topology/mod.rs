@@ -108,6 +108,21 @@ impl Topology {
         self.addresses_of_host(host).find(|a| a.network == network)
     }
 
+    /// Addresses of hosts on the network that carries node addresses.
+    pub fn node_addresses(&self, design: &Design, hosts: &[usize]) -> Vec<String> {
+        let Some(network) = design.node_network() else { return Vec::new() };
+        hosts.iter().filter_map(|h| self.address_on(*h, network)).map(|a| a.address.to_string()).collect()
+    }
+
+    /// The interfaces that carry node addresses, sorted: one, where it is the same on all hosts.
+    pub fn node_interfaces(&self, design: &Design) -> Vec<String> {
+        let network = design.node_network();
+        let mut out: Vec<String> = self.addresses.iter().filter(|a| Some(a.network) == network).map(|a| a.interface.clone()).collect();
+        out.sort();
+        out.dedup();
+        out
+    }
+
     /// What a fabric survives.
     pub fn analysis(&self, design: &Design, fabric: usize) -> &analysis::Analysis {
         self.analyses[fabric].get_or_init(|| analysis::analyse(design, self, fabric))

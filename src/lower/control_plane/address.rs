@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{
     Capabilities, Container, HostAlias, HostPathVolumeSource, Pod, PodSpec, ResourceRequirements, SecurityContext, Volume, VolumeMount,
 };
 
-use super::super::install::node_interfaces;
+use super::super::kinds::kubeadm::API_PORT;
 use super::super::kinds::{amounts, strings, variable, variable_of_field};
 use super::super::object::Document;
 use super::Files;
@@ -12,7 +12,7 @@ use crate::versions;
 
 /// The endpoint's address, held by one of the hosts at a time.
 pub fn kube_vip(files: &Files, config: &str, manifests: &str) -> Document {
-    let interface = node_interfaces(files.c).into_iter().next().unwrap_or_default();
+    let interface = files.c.topology.node_interfaces(&files.c.design).into_iter().next().unwrap_or_default();
     let container = Container {
         name: "kube-vip".into(),
         image: Some(versions::KUBE_VIP.into()),
@@ -23,7 +23,7 @@ pub fn kube_vip(files: &Files, config: &str, manifests: &str) -> Document {
             variable("vip_interface", interface),
             variable("vip_subnet", "32"),
             variable("address", files.control_plane.endpoint.as_deref().unwrap_or("")),
-            variable("port", "6443"),
+            variable("port", API_PORT.to_string()),
             variable_of_field("vip_nodename", "spec.nodeName"),
             variable("cp_enable", "true"),
             variable("cp_namespace", "kube-system"),

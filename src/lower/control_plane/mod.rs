@@ -14,9 +14,6 @@ use super::object::Document;
 use crate::Compilation;
 use crate::design::ControlPlane;
 
-/// Where the API server listens.
-pub const API_PORT: u16 = 6443;
-
 const SOURCE: &str = "control_plane";
 
 /// The files of the control plane's hosts.

@@ -1,11 +1,10 @@
 //! kubeadm.
 
 use super::super::Artifacts;
-use super::super::control_plane::{API_PORT, Files, address, audit, encryption, flow_control};
+use super::super::control_plane::{Files, address, audit, encryption, flow_control};
 use super::super::hosts::{self, kubelet, readme};
-use super::super::install::node_addresses;
 use super::super::kinds::kubeadm::{
-    ApiEndpoint, ApiServer, Argument, CRI_SOCKET, ClusterConfiguration, Component, Discovery, Etcd, FileDiscovery, HostMount, InitConfiguration,
+    API_PORT, ApiEndpoint, ApiServer, Argument, CRI_SOCKET, ClusterConfiguration, Component, Discovery, Etcd, FileDiscovery, HostMount, InitConfiguration,
     JoinConfiguration, JoinControlPlane, KubeletConfiguration, LocalEtcd, Networking, NodeRegistration, PATCHES, Patches, Proxy,
 };
 use super::super::kinds::taints;
@@ -42,6 +41,9 @@ impl Platform for Kubeadm {
     }
 }
 
+/// Where the API server reads the audit policy.
+const AUDIT_POLICY: &str = "/etc/kubernetes/aic/audit-policy.yaml";
+
 const ROWS: [readme::Row; 2] = [
     (
         "kubelet.yaml",
@@ -58,7 +60,7 @@ fn control_plane(files: &Files, artifacts: &mut Artifacts) {
         artifacts.objects("control-plane/kube-vip.yaml", vec![address::kube_vip(files, "/etc/kubernetes/admin.conf", "/etc/kubernetes/manifests")]);
     }
     if cluster.audit {
-        artifacts.objects("control-plane/audit-policy.yaml", vec![audit::policy(files, "/etc/kubernetes/aic/audit-policy.yaml")]);
+        artifacts.objects("control-plane/audit-policy.yaml", vec![audit::policy(files, AUDIT_POLICY)]);
     }
     if cluster.encryption {
         artifacts.objects("control-plane/encryption.yaml", vec![encryption::configuration(files)]);
@@ -77,7 +79,7 @@ fn argument(name: &'static str, value: impl Into<String>) -> Argument {
 fn configuration(files: &Files) -> Vec<Document> {
     let Files { c, control_plane } = *files;
     let d = &c.design;
-    let addresses = node_addresses(c, &control_plane.hosts);
+    let addresses = c.topology.node_addresses(d, &control_plane.hosts);
     let first = addresses.first().cloned().unwrap_or_default();
     let endpoint = control_plane.endpoint.clone().unwrap_or_else(|| first.clone());
     let host = control_plane.hosts.first().copied();
@@ -147,7 +149,7 @@ fn api_server(c: &Compilation, cert_sans: Vec<String>) -> ApiServer {
     let mut extra_volumes = vec![HostMount { name: "aic", host_path: own, mount_path: own, read_only: Some(true), path_type: "DirectoryOrCreate" }];
     if cluster.audit {
         extra_args.extend([
-            argument("audit-policy-file", "/etc/kubernetes/aic/audit-policy.yaml"),
+            argument("audit-policy-file", AUDIT_POLICY),
             argument("audit-log-path", "/var/log/kubernetes/audit.log"),
             argument("audit-log-maxage", "30"),
             argument("audit-log-maxbackup", "10"),
@@ -170,7 +172,7 @@ fn join(c: &Compilation, id: usize, pool: &Pool) -> Document {
         discovery: Discovery { file: FileDiscovery { kube_config_path: "/etc/kubernetes/aic/discovery.conf" } },
         patches: Patches { directory: PATCHES },
         control_plane: (pool.role == PoolRole::ControlPlane)
-            .then_some(JoinControlPlane { local_api_endpoint: ApiEndpoint { advertise_address: None, bind_port: 6443 } }),
+            .then_some(JoinControlPlane { local_api_endpoint: ApiEndpoint { advertise_address: None, bind_port: API_PORT } }),
     };
     Document::configuration(&configuration, &pool.at.source, pool.at.head)
         .because("/discovery", "Made on the first control-plane host and copied: the cluster's CA and a token that expires. Never part of the bundle.")

@@ -25,18 +25,3 @@ fn values(c: &Compilation, release: &Release) -> Document {
     }
     document
 }
-
-/// Addresses of hosts on the network that carries node addresses.
-pub fn node_addresses(c: &Compilation, hosts: &[usize]) -> Vec<String> {
-    let Some(network) = c.design.node_network() else { return Vec::new() };
-    hosts.iter().filter_map(|h| c.topology.address_on(*h, network)).map(|a| a.address.to_string()).collect()
-}
-
-/// The interface that carries node addresses, if it is the same on all hosts.
-pub fn node_interfaces(c: &Compilation) -> Vec<String> {
-    let network = c.design.node_network();
-    let mut out: Vec<String> = c.topology.addresses.iter().filter(|a| Some(a.network) == network).map(|a| a.interface.clone()).collect();
-    out.sort();
-    out.dedup();
-    out
-}

@@ -6,6 +6,9 @@ use k8s_openapi::api::core::v1::Taint;
 
 use super::{Texts, configurations, parts};
 
+/// Where the API server listens.
+pub const API_PORT: u16 = 6443;
+
 /// Where containerd listens.
 pub const CRI_SOCKET: &str = "unix:///run/containerd/containerd.sock";
 

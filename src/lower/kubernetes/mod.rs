@@ -128,7 +128,7 @@ fn kustomizations(artifacts: &mut Artifacts) {
     for path in artifacts.files.iter().filter(|(p, c)| p.starts_with("kubernetes/") && matches!(c, Content::Documents(_))).map(|(p, _)| p.clone()) {
         let mut child = path;
         while let Some((parent, name)) = child.clone().rsplit_once('/') {
-            if parent == "kubernetes" && name == "nodes" {
+            if parent == "kubernetes" && name == Folder::Nodes.name() {
                 break;
             }
             folders.entry(parent.to_owned()).or_default().insert(name.to_owned());

@@ -12,6 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::super::kinds::cilium::{CiliumNetworkPolicy, CiliumNetworkPolicySpec, Egress, Port, Ports};
+use super::super::kinds::kubeadm::API_PORT;
 use super::super::kinds::{int, labelled, non_empty, strings};
 use super::super::{Artifacts, object::Document};
 use super::{Input, namespace_at, namespace_file, workload_namespaces};
@@ -77,7 +78,10 @@ fn basic_policies(input: &Input, namespace: &str, origin: (bool, usize, bool)) -
     };
     let api = CiliumNetworkPolicySpec {
         endpoint_selector: LabelSelector::default(),
-        egress: vec![Egress { to_entities: vec!["kube-apiserver"], to_ports: vec![Ports { ports: vec![Port { port: "6443".into(), protocol: "TCP" }] }] }],
+        egress: vec![Egress {
+            to_entities: vec!["kube-apiserver"],
+            to_ports: vec![Ports { ports: vec![Port { port: API_PORT.to_string(), protocol: "TCP" }] }],
+        }],
     };
     let mut policies = vec![
         object("default-deny", NetworkPolicySpec { pod_selector: all_pods(), policy_types: both(), ..Default::default() }),

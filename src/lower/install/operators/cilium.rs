@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::super::folder::Folder;
-use super::super::{node_addresses, node_interfaces};
+use super::super::super::kinds::kubeadm::API_PORT;
 use super::Operator;
 use crate::Compilation;
 use crate::design::Encapsulation;
@@ -27,10 +27,11 @@ pub const OPERATOR: Operator = Operator {
 fn values(c: &Compilation) -> Value {
     let d = &c.design;
     let pods = d.cluster.pods.as_ref();
-    let endpoint = d.control_plane.as_ref().and_then(|cp| cp.endpoint.clone().or_else(|| node_addresses(c, &cp.hosts).into_iter().next())).unwrap_or_default();
+    let endpoint =
+        d.control_plane.as_ref().and_then(|cp| cp.endpoint.clone().or_else(|| c.topology.node_addresses(d, &cp.hosts).into_iter().next())).unwrap_or_default();
     let mtu = pods.and_then(|p| p.network).map_or(1500, |n| d.networks[n].mtu);
     let mut value = json!({
-        "kubeProxyReplacement": "true", "k8sServiceHost": endpoint, "k8sServicePort": 6443,
+        "kubeProxyReplacement": "true", "k8sServiceHost": endpoint, "k8sServicePort": API_PORT,
         "ipam": { "mode": "kubernetes" }, "k8s": { "requireIPv4PodCIDR": true },
     });
     match pods.map_or(Encapsulation::Vxlan, |p| p.encapsulation) {
@@ -45,7 +46,7 @@ fn values(c: &Compilation) -> Value {
         }
     }
     value["MTU"] = mtu.into();
-    value["devices"] = json!(node_interfaces(c));
+    value["devices"] = json!(c.topology.node_interfaces(d));
     value["cni"] = json!({ "exclusive": d.pools.iter().all(|p| p.rdma.is_none()) });
     value["operator"] = json!({ "replicas": if d.hosts.len() > 1 { 2 } else { 1 } });
     value["prometheus"] = json!({ "enabled": d.cluster.observability, "serviceMonitor": { "enabled": false } });

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::super::node_addresses;
 use super::Operator;
 use crate::Compilation;
 use crate::versions;
@@ -27,7 +26,7 @@ fn values(c: &Compilation) -> Value {
         .cluster
         .retention
         .map_or("15d".to_owned(), |r| format!("{}h", crate::base::quantity::decimal(r.value / crate::base::Rational::from_integer(3600), 0)));
-    let addresses = d.control_plane.as_ref().map_or_else(Vec::new, |cp| node_addresses(c, &cp.hosts));
+    let addresses = d.control_plane.as_ref().map_or_else(Vec::new, |cp| c.topology.node_addresses(d, &cp.hosts));
     json!({
         "crds": { "enabled": true },
         "prometheus": { "prometheusSpec": {
