@@ -75,7 +75,9 @@ pub fn lower(compilation: &Compilation) -> Result<Artifacts, Vec<Diagnostic>> {
     let mut artifacts = Artifacts::default();
     kubernetes::lower(compilation, &mut artifacts);
     install::lower(compilation, &mut artifacts);
-    distributions::of(compilation.design.cluster.distribution).lower(compilation, &mut artifacts);
+    if let Some(platform) = distributions::of(compilation.design.cluster.distribution) {
+        platform.lower(compilation, &mut artifacts);
+    }
     network::lower(compilation, &mut artifacts);
     storage::lower(compilation, &mut artifacts);
     artifacts.stream("plan.json", plan::write);

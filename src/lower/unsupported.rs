@@ -1,9 +1,10 @@
 //! What the language accepts and this version does not emit: an error of `build`, at the field that asks for it. Nothing is dropped in silence.
 
+use super::distributions;
 use crate::base::{Diagnostic, Span};
 use crate::design::{
-    Allocation, Cni, Design, Distribution, Gitops, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Runtime, Scheduler, ShapeWord, SharingMode, StorageWord,
-    SwitchOs, TrainingForm, Vip, WorkloadKind, WorkloadWord,
+    Allocation, Cni, Design, Gitops, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Runtime, Scheduler, ShapeWord, SharingMode, StorageWord, SwitchOs,
+    TrainingForm, Vip, WorkloadKind, WorkloadWord,
 };
 
 fn fault(span: Span, what: &str, instead: &str) -> Diagnostic {
@@ -15,7 +16,7 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     let cluster = &design.cluster;
     let at = &cluster.at;
-    if cluster.distribution != Distribution::Kubeadm {
+    if distributions::of(cluster.distribution).is_none() {
         out.push(fault(
             at.field("distribution"),
             &format!("distribution = {}", cluster.distribution),

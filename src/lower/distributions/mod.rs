@@ -12,10 +12,12 @@ pub trait Platform {
     fn lower(&self, c: &Compilation, artifacts: &mut Artifacts);
 }
 
-/// The one of a design.
-pub fn of(distribution: Distribution) -> &'static dyn Platform {
+/// The one of that name, if this version emits it.
+pub fn of(distribution: Distribution) -> Option<&'static dyn Platform> {
     match distribution {
-        Distribution::Kubeadm => &kubeadm::Kubeadm,
-        _ => unreachable!("refused in unsupported.rs"),
+        Distribution::Kubeadm => Some(&kubeadm::Kubeadm),
+        Distribution::K3s | Distribution::Rke2 | Distribution::Talos | Distribution::Openshift | Distribution::Eks | Distribution::Gke | Distribution::Aks => {
+            None
+        }
     }
 }
