@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::super::folder::Folder;
-use super::{Operator, agents};
+use super::{Operator, agents, rook};
 use crate::Compilation;
 use crate::design::PartKind;
 use crate::versions;
@@ -11,7 +11,8 @@ use crate::versions;
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::CEPH_CSI,
-    wanted: |c| c.design.storages.iter().find(|s| s.ceph().is_some()).map(|s| s.at.source.clone()),
+    // Wherever Rook is.
+    wanted: rook::OPERATOR.wanted,
     values,
     reasons: &[
         ("", "From Rook 1.20 on the drivers are a release of their own."),
