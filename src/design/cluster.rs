@@ -12,6 +12,7 @@ pub struct Cluster {
     pub kubernetes: String,
     pub distribution: Distribution,
     pub gitops: Gitops,
+    pub bundle_path: String,
     pub scheduler: Scheduler,
     pub region: Option<String>,
     pub domain: String,
@@ -45,6 +46,16 @@ pub struct Pods {
     pub host_prefix: u8,
     pub mtu: Option<i64>,
     pub encapsulation: Encapsulation,
+}
+
+impl Gitops {
+    /// Whether a controller in the cluster applies the bundle, rather than a person's commands.
+    pub fn controlled(self) -> bool {
+        match self {
+            Self::None | Self::Helmfile => false,
+            Self::Argocd | Self::Flux => true,
+        }
+    }
 }
 
 impl Pods {

@@ -25,33 +25,47 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
             format!("`hosts/README.md` for every host{}; then join", if has("control-plane/") { ", `control-plane/README.md` for its own" } else { "" }),
             "a change of HugePages or kernel command line reboots; one of the CPU, memory or topology manager drains and removes a state file".into(),
         ),
-        ("`kubectl apply --server-side -k kubernetes/namespaces`".into(), "nothing; before Helm, which sets no Pod Security labels".into()),
-        (
-            "`kubernetes/nodes/apply.sh`: labels, then taints; again for every host that joins".into(),
-            format!("nothing that runs{}", if ceph { "; Rook needs its rack labels before the first OSD" } else { "" }),
-        ),
-        ("`install/README.md`: operators in their order, each followed by the folders of `kubernetes/` that it serves".into(), "drivers load".into()),
     ];
-    if let Some(pool) = rdma {
-        let at_a_time = drained_at_once(pool);
+    let nodes = (
+        "`kubernetes/nodes/apply.sh`: labels, then taints; again for every host that joins".into(),
+        format!("nothing that runs{}", if ceph { "; Rook needs its rack labels before the first OSD" } else { "" }),
+    );
+    let reboots =
+        rdma.map(|pool| format!("the first time virtual functions and the RDMA mode drain and **reboot** hosts, {} at a time", drained_at_once(pool)));
+    let immutable = "labels and topology levels of a flavor are immutable: a change means a new one";
+    if d.cluster.gitops.controlled() {
+        let disrupts = ["drivers load".to_owned()].into_iter().chain(reboots).chain([immutable.to_owned()]).collect::<Vec<_>>().join("; ");
+        steps.push(nodes);
         steps.push((
-            apply(&["runtime", "gpu", "network"]),
-            format!("the first time virtual functions and the RDMA mode drain and **reboot** hosts, {at_a_time} at a time"),
+            "`install/README.md`: the controller applies namespaces, operators, then the other folders of `kubernetes/`, in their order".into(),
+            disrupts,
         ));
-    } else if has("kubernetes/gpu/") {
-        steps.push((apply(&["runtime", "gpu"]), "drivers load".into()));
-    }
-    let rest = apply(&["storage", "scheduling", "policy", "observability"]);
-    if !rest.is_empty() {
-        steps.push((rest, "nothing that runs; labels and topology levels of a flavor are immutable: a change means a new one".into()));
-    }
-    if has("kubernetes/workloads/") {
-        steps.push((apply(&["workloads"]), "–".into()));
+    } else {
+        steps.push(("`kubectl apply --server-side -k kubernetes/namespaces`".into(), "nothing; before Helm, which sets no Pod Security labels".into()));
+        steps.push(nodes);
+        steps.push((
+            "`install/README.md`: operators in their order, each followed by the folders of `kubernetes/` that it serves".into(),
+            "drivers load".into(),
+        ));
+        if let Some(reboots) = reboots {
+            steps.push((apply(&["runtime", "gpu", "network"]), reboots));
+        } else if has("kubernetes/gpu/") {
+            steps.push((apply(&["runtime", "gpu"]), "drivers load".into()));
+        }
+        let rest = apply(&["storage", "scheduling", "policy", "observability"]);
+        if !rest.is_empty() {
+            steps.push((rest, format!("nothing that runs; {immutable}")));
+        }
+        if has("kubernetes/workloads/") {
+            steps.push((apply(&["workloads"]), "–".into()));
+        }
     }
     for (i, (what, disrupts)) in steps.iter().enumerate() {
         let _ = writeln!(out, "| {} | {what} | {disrupts} |", i + 1);
     }
-    out.push_str("\n`kubectl apply --server-side -k kubernetes` applies all of `kubernetes/` but `nodes/` at once, where hosts and operators are there.\n");
+    if !d.cluster.gitops.controlled() {
+        out.push_str("\n`kubectl apply --server-side -k kubernetes` applies all of `kubernetes/` but `nodes/` at once, where hosts and operators are there.\n");
+    }
     out.push_str("\n## What the site brings\n\n- Secrets that pull images, where the registry wants them.\n");
     for storage in &d.storages {
         if let crate::design::StorageKind::External { class, .. } = &storage.kind {

@@ -3,8 +3,8 @@
 use super::distributions;
 use crate::base::{Diagnostic, Span};
 use crate::design::{
-    Allocation, Cni, Design, Gitops, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Runtime, Scheduler, ShapeWord, SharingMode, StorageWord, SwitchOs,
-    TrainingForm, Vip, WorkloadKind, WorkloadWord,
+    Allocation, Cni, Design, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Runtime, Scheduler, ShapeWord, SharingMode, StorageWord, SwitchOs, TrainingForm,
+    Vip, WorkloadKind, WorkloadWord,
 };
 
 fn fault(span: Span, what: &str, instead: &str) -> Diagnostic {
@@ -22,9 +22,6 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
             &format!("distribution = {}", cluster.distribution),
             "distribution = kubeadm; `aic check` and `--emit plan` work for all",
         ));
-    }
-    if cluster.gitops != Gitops::None {
-        out.push(fault(at.field("gitops"), &format!("gitops = {}", cluster.gitops), "gitops = none: Helm values and the commands"));
     }
     if cluster.scheduler != Scheduler::Kueue {
         out.push(fault(at.field("scheduler"), &format!("scheduler = {}", cluster.scheduler), "scheduler = kueue"));

@@ -11,6 +11,7 @@ pub const CLUSTER: Shape = Shape {
         required("distribution", Type::Word(Distribution::WORDS), "Who installs Kubernetes."),
         default("gitops", Type::Word(Gitops::WORDS), "none", "Form of install/: `none` writes Helm values and the commands."),
         default("scheduler", Type::Word(Scheduler::WORDS), "kueue", "Queueing and gang scheduling."),
+        default("bundle_path", Type::String, "\"build\"", "Where the bundle lies in the repository that Argo CD or Flux reads."),
         optional("region", Type::String, "Cloud region; required for eks, gke and aks."),
         default("domain", Type::String, "\"cluster.local\"", "DNS domain of the cluster."),
         derived("os", Type::Word(Os::WORDS), "ubuntu_24_04 (talos with that distribution)", "What hosts run."),

@@ -22,6 +22,7 @@ impl Builder<'_, '_> {
             name: o.name.to_string(),
             kubernetes: r.text("kubernetes"),
             gitops: r.word("gitops"),
+            bundle_path: r.text("bundle_path"),
             scheduler: r.word("scheduler"),
             region: r.text_opt("region"),
             domain: r.text("domain"),

@@ -1,27 +1,54 @@
 //! `install/`: a folder an operator with Helm values, and the form in which a site installs them.
 
-mod commands;
+mod argocd;
+mod flux;
+mod helmfile;
 pub mod operators;
+mod readme;
 
 use super::Artifacts;
+use super::folder::Folder;
 use super::object::Document;
 use crate::Compilation;
-use operators::Release;
+use crate::design::Gitops;
+use operators::{Operator, Release};
 
 /// Lowers the folder.
 pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     let releases = operators::releases(c);
-    for release in &releases {
-        artifacts.objects(format!("install/{}/values.yaml", release.operator.chart.name), vec![values(c, release)]);
+    match c.design.cluster.gitops {
+        Gitops::None => values(c, &releases, artifacts),
+        Gitops::Helmfile => {
+            values(c, &releases, artifacts);
+            helmfile::lower(c, &releases, artifacts);
+        }
+        Gitops::Argocd => argocd::lower(c, &releases, artifacts),
+        Gitops::Flux => flux::lower(c, &releases, artifacts),
     }
-    artifacts.text("install/README.md", commands::readme(c, &releases));
+    artifacts.text("install/README.md", readme::page(c, &releases));
 }
 
-/// The values of a release, each with its reason.
-fn values(c: &Compilation, release: &Release) -> Document {
-    let mut document = Document::file(&(release.operator.values)(c), &release.source, Default::default());
-    for (pointer, reason) in release.operator.reasons.iter().filter(|(pointer, _)| pointer.is_empty() || document.value.pointer(pointer).is_some()) {
-        document.reasons.push(((*pointer).to_owned(), (*reason).to_owned()));
+/// A folder an operator with its values.
+fn values(c: &Compilation, releases: &[Release], artifacts: &mut Artifacts) {
+    for Release { operator, source, .. } in releases {
+        let document = Document::file(&(operator.values)(c), source, Default::default());
+        artifacts.objects(format!("install/{}/values.yaml", operator.chart.name), vec![explain(document, "", operator)]);
+    }
+}
+
+/// The reasons for the values of an operator that stand at a pointer of a document.
+fn explain(mut document: Document, values: &str, operator: &Operator) -> Document {
+    for (pointer, reason) in operator.reasons {
+        let pointer = format!("{values}{pointer}");
+        if pointer.is_empty() || document.value.pointer(&pointer).is_some() {
+            document.reasons.push((pointer, (*reason).to_owned()));
+        }
     }
     document
+}
+
+/// The folders of `kubernetes/` that a controller may apply: those that are there, but for nodes.
+fn present(artifacts: &Artifacts) -> Vec<Folder> {
+    let there = |folder: &Folder| artifacts.files.contains_key(&format!("kubernetes/{folder}/kustomization.yaml"));
+    Folder::ALL.into_iter().filter(|folder| *folder != Folder::Nodes).filter(there).collect()
 }

@@ -3,8 +3,10 @@
 //!
 //! Field names are the API's own; what they mean stands in the API's documentation and is not repeated.
 
+pub mod argocd;
 pub mod ceph;
 pub mod cilium;
+pub mod flux;
 pub mod host;
 pub mod jobset;
 pub mod kubeadm;
@@ -99,7 +101,7 @@ pub(crate) use configurations;
 
 parts! {
     /// Which objects a folder's `kubectl apply -k` takes.
-    Kustomization { resources: Vec<String> }
+    Kustomization { resources: Vec<String>, transformers: Option<Vec<String>> }
 }
 configurations! { "kustomize.config.k8s.io/v1beta1": Kustomization; }
 

@@ -94,7 +94,7 @@ pub fn namespace_file(folder: &str, namespace: &str) -> String {
 fn namespaces(input: &Input, artifacts: &mut Artifacts) {
     let d = input.design();
     let mut seen = BTreeSet::from(["kube-system"]);
-    for Release { operator, source } in operators::releases(input.compilation) {
+    for Release { operator, source, .. } in operators::releases(input.compilation) {
         let chart = operator.chart;
         if !seen.insert(chart.namespace) {
             continue;
@@ -142,7 +142,7 @@ fn kustomizations(artifacts: &mut Artifacts) {
     for (folder, names) in folders {
         let mut names: Vec<String> = names.into_iter().collect();
         names.sort_by_key(|n| (Folder::ALL.iter().position(|f| f.name() == n).unwrap_or(Folder::ALL.len()), n.clone()));
-        let document = Document::configuration(&Kustomization { resources: names }, "cluster", Default::default());
+        let document = Document::configuration(&Kustomization { resources: names, transformers: None }, "cluster", Default::default());
         artifacts.objects(format!("{folder}/kustomization.yaml"), vec![document]);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::super::folder::Folder;
-use super::{Operator, agents, rook};
+use super::{Operator, Wave, agents, rook};
 use crate::Compilation;
 use crate::design::PartKind;
 use crate::versions;
@@ -11,6 +11,7 @@ use crate::versions;
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::CEPH_CSI,
+    wave: Wave::Drivers,
     // Wherever Rook is.
     wanted: rook::OPERATOR.wanted,
     values,

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::Operator;
+use super::{Operator, Wave};
 use crate::Compilation;
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::CERT_MANAGER,
+    wave: Wave::Certificates,
     wanted,
     values,
     reasons: &[("/crds/keep", "Removing the release must not remove every certificate.")],

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::super::folder::Folder;
 use super::super::super::kinds::kubeadm::API_PORT;
-use super::Operator;
+use super::{Operator, Wave};
 use crate::Compilation;
 use crate::design::Encapsulation;
 use crate::versions;
@@ -12,6 +12,7 @@ use crate::versions;
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::CILIUM,
+    wave: Wave::PodNetwork,
     wanted: |c| c.design.cluster.pods.as_ref().map(|_| "cluster.pods".into()),
     values,
     reasons: &[

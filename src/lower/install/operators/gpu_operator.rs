@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 
 use super::super::super::folder::Folder;
-use super::{Operator, control_plane_toleration};
+use super::{Operator, Wave, control_plane_toleration};
 use crate::Compilation;
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::GPU_OPERATOR,
+    wave: Wave::Hardware,
     wanted: |c| c.design.pools.iter().find(|p| p.gpu.is_some()).map(|p| format!("{}.gpu", p.at.source)),
     values,
     reasons: &[

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::Operator;
+use super::{Operator, Wave};
 use crate::Compilation;
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::JOBSET,
+    wave: Wave::Jobs,
     wanted: |c| c.design.workloads.iter().find(|w| w.is_training()).map(|w| w.at.source.clone()),
     values,
     reasons: &[("/image", "The chart's default is a staging tag.")],

@@ -4,13 +4,14 @@ use serde_json::{Value, json};
 
 use super::super::super::folder::Folder;
 use super::super::super::yaml;
-use super::Operator;
+use super::{Operator, Wave};
 use crate::Compilation;
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::KUEUE,
+    wave: Wave::Queues,
     wanted: |c| c.design.queues.first().map(|_| "cluster.scheduler".into()),
     values,
     reasons: &[

@@ -2,14 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::Operator;
+use super::{Operator, Wave};
 use crate::Compilation;
 use crate::design::WorkloadWord;
 use crate::versions;
 
 /// The release.
-pub const OPERATOR: Operator =
-    Operator { chart: &versions::LWS, wanted, values, reasons: &[("/image/manager/tag", "The chart's default is a moving tag.")], serves: &[] };
+pub const OPERATOR: Operator = Operator {
+    chart: &versions::LWS,
+    wave: Wave::Jobs,
+    wanted,
+    values,
+    reasons: &[("/image/manager/tag", "The chart's default is a moving tag.")],
+    serves: &[],
+};
 
 fn wanted(c: &Compilation) -> Option<String> {
     c.design.workloads.iter().find(|w| w.word() == WorkloadWord::Inference && w.nodes > 1).map(|w| w.at.source.clone())

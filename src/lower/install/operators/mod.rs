@@ -21,10 +21,26 @@ use super::super::kinds::agent_tolerations;
 use crate::Compilation;
 use crate::versions::Chart;
 
+/// What is healthy before what, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "each is its name")]
+pub enum Wave {
+    PodNetwork,
+    Certificates,
+    Monitoring,
+    Hardware,
+    Storage,
+    Drivers,
+    Jobs,
+    Queues,
+}
+
 /// A release of Helm.
 pub struct Operator {
     /// What is installed.
     pub chart: &'static Chart,
+    /// When.
+    pub wave: Wave,
     /// The declaration that asks for it, if one does.
     pub wanted: fn(&Compilation) -> Option<String>,
     /// Values that are not the chart's defaults.
@@ -35,7 +51,7 @@ pub struct Operator {
     pub serves: &'static [Folder],
 }
 
-/// All of them; each waits for those before it.
+/// All of them, wave by wave.
 const ORDER: &[&Operator] = &[
     &cilium::OPERATOR,
     &cert_manager::OPERATOR,
@@ -57,11 +73,18 @@ pub struct Release {
     pub operator: &'static Operator,
     /// The declaration that asks for it.
     pub source: String,
+    /// The releases that it waits for: those of the wave before it that the design has.
+    pub needs: Vec<&'static Chart>,
 }
 
 /// What a design needs, in the order of installation.
 pub fn releases(c: &Compilation) -> Vec<Release> {
-    ORDER.iter().filter_map(|operator| Some(Release { operator, source: (operator.wanted)(c)? })).collect()
+    let wanted: Vec<(&Operator, String)> = ORDER.iter().filter_map(|operator| Some((*operator, (operator.wanted)(c)?))).collect();
+    let needs = |wave: Wave| {
+        let before = wanted.iter().map(|(o, _)| o.wave).filter(|w| *w < wave).max();
+        wanted.iter().filter(|(o, _)| Some(o.wave) == before).map(|(o, _)| o.chart).collect()
+    };
+    wanted.iter().map(|(operator, source)| Release { operator, source: source.clone(), needs: needs(operator.wave) }).collect()
 }
 
 fn control_plane_toleration() -> Value {
@@ -71,4 +94,14 @@ fn control_plane_toleration() -> Value {
 /// Tolerations of what runs on every host.
 fn agents(c: &Compilation) -> Vec<Toleration> {
     agent_tolerations(c.nodes.taints.iter().flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_stand_in_the_order_of_their_waves() {
+        assert!(ORDER.is_sorted_by_key(|operator| operator.wave));
+    }
 }

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Operator, agents};
+use super::{Operator, Wave, agents};
 use crate::Compilation;
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::NFD,
+    wave: Wave::Monitoring,
     wanted,
     values,
     reasons: &[

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::Operator;
+use super::{Operator, Wave};
 use crate::Compilation;
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::PROMETHEUS,
+    wave: Wave::Monitoring,
     wanted: |c| c.design.cluster.observability.then(|| "cluster.observability".into()),
     values,
     reasons: &[

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::Operator;
+use super::{Operator, Wave};
 use crate::Compilation;
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::ROOK,
+    wave: Wave::Storage,
     wanted: |c| c.design.storages.iter().find(|s| s.ceph().is_some()).map(|s| s.at.source.clone()),
     values,
     reasons: &[

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Toleration;
 use serde_json::{Value, json};
 
 use super::super::super::kinds::tolerations;
-use super::Operator;
+use super::{Operator, Wave};
 use crate::Compilation;
 use crate::nodes::pool_label;
 use crate::versions;
@@ -12,6 +12,7 @@ use crate::versions;
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::TOPOLVM,
+    wave: Wave::Drivers,
     wanted: |c| c.design.storages.iter().find(|s| s.local().is_some()).map(|s| s.at.source.clone()),
     values,
     reasons: &[("/lvmd/deviceClasses", "Volume groups that hosts/<pool>/lvm.sh makes."), ("/scheduler", "Storage capacity tracking does its work.")],
