@@ -18,6 +18,7 @@ pub mod picture;
 pub mod project;
 pub mod rules;
 pub mod schema;
+pub mod schemas;
 pub mod syntax;
 pub mod topology;
 pub mod versions;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use aic::schemas::{Fault, Schemas};
 use serde_json::{Value, json};
 
 fn schemas() -> Option<PathBuf> {
@@ -116,87 +117,25 @@ fn built_in_kinds_satisfy_the_published_openapi() {
     println!("{checked} built-in kinds checked");
 }
 
-/// Kubernetes' structural schema as plain JSON Schema that refuses unknown fields.
-fn plain(schema: &mut Value, root: bool) {
-    let Value::Object(map) = schema else { return };
-    let keeps = map.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
-    if map.remove("x-kubernetes-int-or-string") == Some(Value::Bool(true)) {
-        map.remove("type");
-        map.remove("anyOf");
-        map.insert("type".into(), json!(["integer", "string"]));
-    }
-    if map.remove("nullable") == Some(Value::Bool(true))
-        && let Some(Value::String(ty)) = map.get("type").cloned()
-    {
-        map.insert("type".into(), json!([ty, "null"]));
-    }
-    // Defaults come before `required`: a field with a default may be absent.
-    let defaulted = |name: &str| map.get("properties").is_some_and(|p| p[name].get("default").is_some());
-    let required: Option<Vec<Value>> =
-        map.get("required").and_then(Value::as_array).map(|list| list.iter().filter(|n| !n.as_str().is_some_and(defaulted)).cloned().collect());
-    if let Some(required) = required {
-        map.insert("required".into(), required.into());
-    }
-    map.retain(|key, _| !key.starts_with("x-kubernetes") && key != "format" && key != "description" && key != "default");
-    if map.contains_key("properties") && !map.contains_key("additionalProperties") && !keeps {
-        map.insert("additionalProperties".into(), Value::Bool(false));
-    }
-    for (key, value) in map.iter_mut() {
-        match (key.as_str(), value) {
-            ("properties", Value::Object(properties)) => properties.values_mut().for_each(|v| plain(v, false)),
-            ("items" | "additionalProperties", value) => plain(value, false),
-            _ => {}
-        }
-    }
-    if root && let Some(Value::Object(properties)) = map.get_mut("properties") {
-        for (name, ty) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
-            properties.insert(name.into(), json!({ "type": ty }));
-        }
-    }
-}
-
-/// The schema of every version of every CRD whose kind is asked for.
-fn crd_schemas(dir: &Path, needed: &BTreeMap<Kind, Vec<(String, Value)>>) -> BTreeMap<Kind, Value> {
-    let mut paths = Vec::new();
-    files(dir, &mut paths);
-    // NVIDIA's set of the SR-IOV operator is the newer one and comes last.
-    paths.sort_by_key(|p| (p.to_string_lossy().contains("nvidia-network-operator-sriov"), p.clone()));
-    let mut out = BTreeMap::new();
-    for path in paths {
-        let text = std::fs::read_to_string(&path).unwrap();
-        // Most CRDs are not asked for: a look at the text saves their parsing.
-        if !needed.keys().any(|(api, kind)| text.contains(&format!("kind: {kind}\n")) && text.contains(api.split('/').next().unwrap_or(""))) {
-            continue;
-        }
-        let options = serde_saphyr::options! { budget: None };
-        let Ok(crd) = serde_saphyr::from_str_with_options::<Value>(&text, options) else { continue };
-        let group = crd["spec"]["group"].as_str().unwrap_or("").to_owned();
-        let kind = crd["spec"]["names"]["kind"].as_str().unwrap_or("").to_owned();
-        for version in crd["spec"]["versions"].as_array().into_iter().flatten() {
-            let mut schema = version["schema"]["openAPIV3Schema"].clone();
-            plain(&mut schema, true);
-            out.insert((format!("{group}/{}", version["name"].as_str().unwrap_or("")), kind.clone()), schema);
-        }
-    }
-    out
-}
-
 #[test]
 fn custom_resources_satisfy_their_real_schemas() {
     let Some(shared) = schemas() else { return };
-    let configuration = |api: &str| api.contains(".config.") || matches!(api.split('/').next(), Some("kubeadm.k8s.io" | "audit.k8s.io"));
-    let custom = |api: &str| api.split('/').next().is_some_and(|group| group.contains('.') && (!group.ends_with(".k8s.io") || group.contains(".x-k8s.io")));
     let mut needed = objects();
-    needed.retain(|(api, _), _| (custom(api) || api.starts_with("kueue.") || api.starts_with("jobset.")) && !configuration(api));
-    let schemas = crd_schemas(&shared.join("crds"), &needed);
+    needed.retain(|_, objects| aic::schemas::is_custom(&objects[0].1));
+    let mut paths = Vec::new();
+    files(&shared.join("crds"), &mut paths);
+    // NVIDIA's set of the SR-IOV operator is the newer one and comes last.
+    paths.sort_by_key(|p| (p.to_string_lossy().contains("nvidia-network-operator-sriov"), p.clone()));
+    let texts: Vec<(String, String)> = paths.iter().map(|p| (p.display().to_string(), std::fs::read_to_string(p).unwrap())).collect();
+    let schemas = Schemas::read(&texts, &needed.keys().cloned().collect()).unwrap();
     let mut wrong = Vec::new();
     for (kind, objects) in &needed {
-        let Some(schema) = schemas.get(kind) else { panic!("no CRD for {kind:?}") };
-        let validator = jsonschema::validator_for(schema).unwrap();
-        wrong.extend(objects.iter().flat_map(|(file, object)| faults(&validator, file, object)));
+        for (file, object) in objects {
+            wrong.extend(schemas.faults(object).into_iter().map(|fault| format!("{file}: {kind:?} {}: {fault:?}", object["metadata"]["name"])));
+        }
         let mut spoilt = objects[0].1.clone();
         spoilt["sepc"] = json!({});
-        assert!(!faults(&validator, "", &spoilt).is_empty(), "{kind:?} accepts an unknown field");
+        assert!(matches!(schemas.faults(&spoilt)[..], [Fault::Refused(..), ..]), "{kind:?} accepts an unknown field");
     }
     assert_eq!(wrong, Vec::<String>::new());
     assert!(needed.len() >= 20, "{} kinds", needed.len());

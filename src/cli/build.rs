@@ -1,6 +1,6 @@
 //! `aic build`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -9,7 +9,7 @@ use super::options::compile;
 use super::{Common, Format};
 use crate::base::names::{count_of, grouped};
 use crate::project;
-use crate::{Compilation, bundle, lower};
+use crate::{Compilation, bundle, lower, schemas};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Prints JSON on standard output and writes nothing.
     #[arg(long, value_enum)]
     emit: Option<Emit>,
+    /// Holds every object against the CustomResourceDefinitions in this folder (`kubectl get crd -o yaml > DIR/crds.yaml`).
+    #[arg(long, value_name = "DIR")]
+    schemas: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
@@ -46,11 +49,20 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
     if let Some(emit) = arguments.emit {
         return self::emit(emit, compilations, common);
     }
+    let mut definitions = Vec::new();
+    if let Some(dir) = &arguments.schemas {
+        read(dir, &mut definitions).map_err(|e| format!("{}: {e}", dir.display()))?;
+    }
     let mut artifacts = Vec::new();
     if exit_code(&compilations, common) == 0 {
         for (_, compilation) in &mut compilations {
             match lower::lower(compilation) {
-                Ok(made) => artifacts.push(made),
+                Ok(made) => {
+                    if arguments.schemas.is_some() {
+                        compilation.diagnostics.extend(schemas::check(&made, &definitions)?);
+                    }
+                    artifacts.push(made);
+                }
                 Err(faults) => compilation.diagnostics.extend(faults),
             }
         }
@@ -80,6 +92,20 @@ pub fn run(arguments: &Arguments) -> Result<i32, String> {
         }
     }
     Ok(0)
+}
+
+/// All definitions below a folder, by path.
+fn read(dir: &Path, out: &mut Vec<(String, String)>) -> std::io::Result<()> {
+    let mut paths = std::fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            read(&path, out)?;
+        } else if path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json") {
+            out.push((path.display().to_string(), std::fs::read_to_string(&path)?));
+        }
+    }
+    Ok(())
 }
 
 fn emit(emit: Emit, compilations: Vec<(project::Target, Compilation)>, common: &Common) -> Result<i32, String> {

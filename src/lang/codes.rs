@@ -40,6 +40,9 @@ pub const LANGUAGE: &[(&str, &str)] = &[
     ("AIC0209", "A type that does not exist."),
     ("AIC0210", "A number lies outside what its field may hold."),
     ("AIC1490", "The language accepts it, this version of aic does not emit it yet; `check` passes, `build` does not write."),
+    ("AIC1491", "`build --schemas`: the cluster's own definitions refuse an object, or do not serve its version."),
+    ("AIC1492", "`build --schemas`: the cluster has no definition of a kind; its operator is not installed yet."),
+    ("AIC1493", "`build --schemas`: a rule of a definition uses what this version cannot evaluate; the cluster will."),
 ];
 
 /// What a code of the language says.
