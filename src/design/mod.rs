@@ -106,6 +106,12 @@ impl Design {
         pools
     }
 
+    /// Whose GPUs a pool has; NVIDIA's where the product does not say.
+    pub fn gpu_vendor(&self, pool: &Pool) -> GpuVendor {
+        let gpu = pool.hosts.first().and_then(|h| self.hosts[*h].system.gpu_model());
+        gpu.and_then(|g| GpuVendor::parse(g.vendor.as_deref()?)).unwrap_or(GpuVendor::Nvidia)
+    }
+
     /// The port of a NIC; a port of another device is none.
     pub fn nic_port(&self, port: PortRef) -> Option<&NicPort> {
         match &self.hosts[port.host as usize].system.devices[port.device as usize].kind {

@@ -145,6 +145,22 @@ impl Rdma {
         }
     }
 
+    /// Whether NVIDIA's Network Operator brings the device plugin and the secondary networks.
+    pub fn by_network_operator(self) -> bool {
+        match self {
+            Rdma::Sriov { .. } | Rdma::Shared { .. } | Rdma::HostDevice => true,
+            Rdma::Efa | Rdma::Dra => false,
+        }
+    }
+
+    /// Whether RDMA devices live in the network namespace of one pod; else every pod of the host sees all of them.
+    pub fn exclusive(self) -> bool {
+        match self {
+            Rdma::Sriov { .. } | Rdma::HostDevice | Rdma::Dra => true,
+            Rdma::Shared { .. } | Rdma::Efa => false,
+        }
+    }
+
     /// How many pods a port serves at once.
     pub fn pods_per_port(self) -> i64 {
         match self {

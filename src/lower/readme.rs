@@ -17,7 +17,7 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
         let present = folders.iter().filter(|folder| has(&format!("kubernetes/{folder}/")));
         present.map(|folder| format!("`kubernetes/{folder}`")).collect::<Vec<_>>().join(", ")
     };
-    let rdma = d.pools.iter().find(|p| p.rdma.is_some());
+    let rdma = d.pools.iter().find(|p| p.rdma.as_ref().is_some_and(|r| r.mode.functions().is_some()));
     let ceph = d.storages.iter().any(|s| s.ceph().is_some());
     let mut steps: Vec<(String, String)> = vec![
         ("`network/README.md`: rack, cable and configure".into(), "a switch whose configuration is applied again may drop its links".into()),

@@ -3,8 +3,8 @@
 use super::distributions;
 use crate::base::{Diagnostic, Span};
 use crate::design::{
-    Allocation, Cni, Design, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Runtime, Scheduler, ShapeWord, SharingMode, StorageWord, SwitchOs, TrainingForm,
-    Vip, WorkloadKind, WorkloadWord,
+    Allocation, Cni, Design, Ipam, Os, Provisioner, Raid, Redundancy, Runtime, Scheduler, ShapeWord, SharingMode, StorageWord, SwitchOs, TrainingForm, Vip,
+    WorkloadKind, WorkloadWord,
 };
 
 fn fault(span: Span, what: &str, instead: &str) -> Diagnostic {
@@ -116,7 +116,7 @@ fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
                 ));
             }
         }
-        if let Some(rdma) = pool.rdma.as_ref().filter(|r| !matches!(r.mode, Rdma::Sriov { .. })) {
+        if let Some(rdma) = pool.rdma.as_ref().filter(|r| !r.mode.by_network_operator()) {
             out.push(fault(at.field("rdma"), &format!("rdma : {}", rdma.mode.word()), "rdma : sriov"));
         }
         if pool.nodes.is_some() {

@@ -8,7 +8,7 @@ pub mod resources;
 
 use std::collections::BTreeMap;
 
-use crate::design::{Design, Level, NodeGroupKind, Pool, PoolRole, TaintEffect};
+use crate::design::{Design, GpuVendor, Level, NodeGroupKind, Pool, PoolRole, TaintEffect};
 use crate::topology::Topology;
 
 pub use pods::{PodShape, WorkloadPods};
@@ -117,13 +117,12 @@ pub fn pool_label(design: &Design, pool: &Pool) -> String {
     }
 }
 
-/// `nvidia.com/gpu`, `amd.com/gpu` or `habana.ai/gaudi`: what the vendor's plugin calls a GPU.
+/// What the vendor's plugin calls a GPU of a pool.
 pub fn gpu_resource(design: &Design, pool: &Pool) -> &'static str {
-    let vendor = pool.hosts.first().and_then(|h| design.hosts[*h].system.gpu_model().and_then(|g| g.vendor.clone()));
-    match vendor.as_deref() {
-        Some("amd") => "amd.com/gpu",
-        Some("intel") => "habana.ai/gaudi",
-        _ => "nvidia.com/gpu",
+    match design.gpu_vendor(pool) {
+        GpuVendor::Nvidia => "nvidia.com/gpu",
+        GpuVendor::Amd => "amd.com/gpu",
+        GpuVendor::Intel => "habana.ai/gaudi",
     }
 }
 

@@ -74,7 +74,9 @@ pub fn unattached(cx: &Context, report: &mut Report) {
 pub fn unnumbered(cx: &Context, report: &mut Report) {
     for (_, pool) in cx.pools() {
         let (Some(host), Some(rdma)) = (pool.hosts.first(), &pool.rdma) else { continue };
-        if !matches!(rdma.mode, Rdma::Sriov { .. } | Rdma::HostDevice) {
+        // Verbs on InfiniBand need no address where the port stays the host's.
+        let by_lid = matches!(rdma.mode, Rdma::Shared { .. }) && rdma.fabrics.iter().all(|f| cx.design.fabrics[*f].is_infiniband());
+        if by_lid || !rdma.mode.by_network_operator() {
             continue;
         }
         for port in crate::nodes::resources::rail_ports(cx.design, pool, *host) {

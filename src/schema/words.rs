@@ -162,6 +162,8 @@ words! {
     /// I/O memory management.
     Iommu { On = "on", Off = "off", Passthrough = "passthrough" }
 
+    /// Whose driver, plugin and collectives a GPU needs.
+    GpuVendor { Nvidia = "nvidia", Amd = "amd", Intel = "intel" }
     /// Form of a GPU.
     FormFactor { Sxm = "sxm", Pcie = "pcie", Oam = "oam", Superchip = "superchip" }
     /// Architecture of a CPU, as Kubernetes writes it.

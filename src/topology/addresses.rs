@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use super::{End, Topology};
-use crate::design::{Design, DeviceKind, FabricWord, Network, PortRef, Rdma, Redundancy, SwitchedLink};
+use crate::design::{Design, DeviceKind, FabricWord, Network, PortRef, Redundancy, SwitchedLink};
 
 /// An address of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,10 +126,10 @@ fn host_owners(design: &Design, topology: &Topology, network: &Network) -> Vec<(
     out
 }
 
-/// Whether the pods of a pool own the functions of its hosts' ports on a fabric.
+/// Whether the pods of a pool take the addresses of its hosts' ports on a fabric.
 fn pods_own(design: &Design, fabric: usize, pool: Option<usize>) -> bool {
     let rdma = pool.and_then(|p| design.pools[p].rdma.as_ref()).filter(|r| r.fabrics.contains(&fabric));
-    rdma.is_some_and(|r| matches!(r.mode, Rdma::Sriov { .. } | Rdma::HostDevice))
+    rdma.is_some_and(|r| r.mode.by_network_operator())
 }
 
 /// NICs on a rail's network. Where pods own the functions of a port, it has no address itself, and that of a /31 is the pod's.

@@ -85,8 +85,10 @@ fn modprobe(pool: &Pool) -> String {
     if pool.gpu.is_some() {
         out.push_str("# the GPU Operator loads NVIDIA's driver from a container: the in-tree driver must not take the GPU\nblacklist nouveau\noptions nouveau modeset=0\n");
     }
-    if pool.rdma.is_some() {
-        out.push_str("# RDMA devices live in the pod's network namespace only (rdmaMode exclusive)\noptions ib_core netns_mode=0\n");
+    match pool.rdma.as_ref().map(|r| r.mode.exclusive()) {
+        Some(true) => out.push_str("# RDMA devices live in the pod's network namespace only (rdmaMode exclusive)\noptions ib_core netns_mode=0\n"),
+        Some(false) => out.push_str("# pods share the RDMA devices of the host, which every network namespace sees\noptions ib_core netns_mode=1\n"),
+        None => {}
     }
     if pool.gpu.is_none() && pool.rdma.is_none() {
         out.push_str("# nothing to set in this pool\n");

@@ -8,6 +8,10 @@ use super::{Texts, custom_resources, parts};
 custom_resources! {
     "mellanox.com" / "v1alpha1" {
         ClusterResourceScope NicClusterPolicy { spec: NicClusterPolicySpec }
+        ClusterResourceScope NicNodePolicy { spec: NicNodePolicySpec }
+        ClusterResourceScope MacvlanNetwork { spec: MacvlanNetworkSpec }
+        ClusterResourceScope IPoIBNetwork { spec: IPoIBNetworkSpec }
+        ClusterResourceScope HostDeviceNetwork { spec: HostDeviceNetworkSpec }
     }
 }
 
@@ -32,7 +36,7 @@ parts! {
         node_affinity: NodeAffinity,
         tolerations: Vec<Toleration>,
         deployment_node_affinity: Option<NodeAffinity>,
-        nv_ipam: NvIpam,
+        nv_ipam: Option<NvIpam>,
         secondary_network: SecondaryNetwork,
     }
     NvIpam {
@@ -40,7 +44,21 @@ parts! {
         image: Image,
         enable_webhook: bool,
     }
-    SecondaryNetwork { cni_plugins: Image, multus: Image }
+    SecondaryNetwork { cni_plugins: Image, multus: Image, ipoib: Option<Image> }
+    NicNodePolicySpec {
+        node_selector: Texts,
+        tolerations: Vec<Toleration>,
+        rdma_shared_device_plugin: Option<DevicePlugin>,
+        sriov_device_plugin: Option<DevicePlugin>,
+    }
+    DevicePlugin {
+        #[serde(flatten)]
+        image: Image,
+        config: String,
+    }
+    MacvlanNetworkSpec { network_namespace: &'static str, master: String, mode: &'static str, mtu: i64, ipam: String }
+    IPoIBNetworkSpec { network_namespace: &'static str, master: String, ipam: String }
+    HostDeviceNetworkSpec { network_namespace: &'static str, resource_name: String, ipam: String }
     Image { repository: &'static str, image: &'static str, version: &'static str, image_pull_secrets: Vec<String> }
     IPPoolSpec { subnet: String, per_node_block_size: i64, exclusions: Option<Vec<Exclusion>>, node_selector: NodeSelector }
     CIDRPoolSpec {

@@ -1,10 +1,10 @@
 //! `kubernetes/`: everything that is applied to the API server.
 
 mod gpu;
-mod network;
 mod nodes;
 mod observability;
 mod policy;
+mod rdma;
 mod scheduling;
 mod storage;
 mod workloads;
@@ -21,7 +21,7 @@ use super::{Artifacts, Content};
 use crate::Compilation;
 use crate::versions;
 
-pub use network::drained_at_once;
+pub use rdma::drained_at_once;
 
 /// What the lowering of one folder reads.
 pub struct Input<'a> {
@@ -76,7 +76,7 @@ pub fn lower(compilation: &Compilation, artifacts: &mut Artifacts) {
     namespaces(&input, artifacts);
     nodes::lower(&input, artifacts);
     gpu::lower(&input, artifacts);
-    network::lower(&input, artifacts);
+    rdma::lower(&input, artifacts);
     storage::lower(&input, artifacts);
     scheduling::lower(&input, artifacts);
     policy::lower(&input, artifacts);

@@ -11,7 +11,7 @@ use crate::versions;
 pub const OPERATOR: Operator = Operator {
     chart: &versions::NETWORK_OPERATOR,
     wave: Wave::Hardware,
-    wanted: |c| c.design.pools.iter().find(|p| p.rdma.is_some()).map(|p| format!("{}.rdma", p.at.source)),
+    wanted: |c| c.design.pools.iter().find(|p| p.rdma.as_ref().is_some_and(|r| r.mode.by_network_operator())).map(|p| format!("{}.rdma", p.at.source)),
     values,
     reasons: &[
         ("/nfd/enabled", "Installed once, by its own chart."),
@@ -20,14 +20,18 @@ pub const OPERATOR: Operator = Operator {
     serves: &[Folder::Network],
 };
 
-fn values(_: &Compilation) -> Value {
-    json!({
+fn values(c: &Compilation) -> Value {
+    let sriov = c.design.pools.iter().flat_map(|p| &p.rdma).any(|r| r.mode.functions().is_some());
+    let mut values = json!({
         "nfd": { "enabled": false, "deployNodeFeatureRules": true }, "upgradeCRDs": true,
-        "sriovNetworkOperator": { "enabled": true }, "maintenanceOperator": { "enabled": false },
-        "sriov-network-operator": {
+        "sriovNetworkOperator": { "enabled": sriov }, "maintenanceOperator": { "enabled": false },
+    });
+    if sriov {
+        values["sriov-network-operator"] = json!({
             "operator": { "resourcePrefix": "nvidia.com", "admissionControllers": { "enabled": false } },
             "sriovOperatorConfig": { "deploy": true, "configDaemonNodeSelector": { "network.nvidia.com/operator.mofed.wait": "false" } },
-        },
-        "operator": { "tolerations": [control_plane_toleration()] },
-    })
+        });
+    }
+    values["operator"] = json!({ "tolerations": [control_plane_toleration()] });
+    values
 }

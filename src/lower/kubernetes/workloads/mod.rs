@@ -1,5 +1,6 @@
 //! `workloads/<name>/`: JobSet, Deployment, LeaderWorkerSet, Job, with their Service, ServiceAccount and PodDisruptionBudget.
 
+mod collectives;
 mod pod;
 mod serving;
 mod training;

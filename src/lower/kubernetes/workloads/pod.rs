@@ -12,10 +12,10 @@ use num_traits::ToPrimitive as _;
 
 use super::super::super::kinds::{int, labelled, non_empty, quantities, strings, texts, tolerations, variable, variable_of_field};
 use super::super::super::object::Document;
-use super::super::network::attachment_name;
-use super::Input;
+use super::super::rdma::{attaches, attachment_name};
+use super::{Input, collectives};
 use crate::base::quantity::to_f64;
-use crate::design::{FabricWord, Level, Manager, Pool, ShapeWord, Workload, WorkloadWord};
+use crate::design::{Level, Manager, Pool, Workload, WorkloadWord};
 use crate::nodes::resources::{RailPort, rail_ports};
 use crate::nodes::{PodShape, levels, pool_label, resources};
 
@@ -32,12 +32,20 @@ pub struct Template<'a> {
 }
 
 impl Template<'_> {
-    fn rails(&self) -> usize {
-        if self.workload.rdma { self.shape.requests.keys().filter(|n| n.contains("/rail")).count() } else { 0 }
+    /// Whether the pod gets ports of the RDMA fabrics.
+    pub(super) fn over_rdma(&self) -> bool {
+        self.workload.rdma && !self.ports().is_empty()
     }
 
-    fn ports(&self) -> Vec<RailPort> {
+    pub(super) fn ports(&self) -> Vec<RailPort> {
         self.pool.hosts.first().map_or_else(Vec::new, |host| rail_ports(self.input.design(), self.pool, *host))
+    }
+
+    /// The networks that the pod attaches to, rail by rail.
+    fn networks(&self) -> Vec<String> {
+        let d = self.input.design();
+        let ports = if self.workload.rdma { self.ports() } else { Vec::new() };
+        ports.iter().filter(|port| attaches(d, self.pool, port)).map(|port| format!("default/{}", attachment_name(d, self.pool, port))).collect()
     }
 
     fn pins(&self) -> bool {
@@ -75,36 +83,13 @@ impl Template<'_> {
             env.push(variable("AIC_CHECKPOINT_SECONDS", to_f64(c.every.value).round().to_string()));
             env.push(variable("AIC_CHECKPOINT_KEEP", c.keep.to_string()));
         }
-        if self.rails() > 0 {
-            env.extend(self.nccl());
+        if self.over_rdma() {
+            env.extend(collectives::environment(self));
         }
         // What the design says wins.
         for (name, value) in &w.env {
             env.retain(|e| e.name != *name);
             env.push(variable(name, value.clone()));
-        }
-        env
-    }
-
-    fn on_fabric(&self, mut is: impl FnMut(&crate::design::Fabric) -> bool) -> bool {
-        self.pool.rdma.iter().flat_map(|r| &r.fabrics).any(|f| is(&self.input.design().fabrics[*f]))
-    }
-
-    fn nccl(&self) -> Vec<EnvVar> {
-        let rail_only = self.on_fabric(|f| f.topology.word() == ShapeWord::RailOnly);
-        let mut env = vec![
-            variable("NCCL_NET", "IB"),
-            variable("NCCL_CROSS_NIC", if rail_only { "0" } else { "2" }),
-            variable("NCCL_SOCKET_IFNAME", "=eth0"),
-            variable("GLOO_SOCKET_IFNAME", "eth0"),
-            variable("NCCL_DEBUG", "WARN"),
-        ];
-        if self.on_fabric(|f| f.word() == FabricWord::Roce) {
-            env.push(variable("NCCL_IB_ROCE_VERSION_NUM", "2"));
-            env.push(variable("NCCL_IB_ADDR_FAMILY", "AF_INET"));
-            // The mark that the switches sort by.
-            let congestion = self.pool.rdma.iter().flat_map(|r| &r.fabrics).find_map(|f| self.input.design().fabrics[*f].congestion());
-            env.extend(congestion.map(|c| variable("NCCL_IB_TC", c.traffic_class().to_string())));
         }
         env
     }
@@ -135,7 +120,7 @@ impl Template<'_> {
             lifecycle: (!w.ports().is_empty()).then_some(Lifecycle { pre_stop: Some(sleep), ..Default::default() }),
             security_context: Some(SecurityContext {
                 allow_privilege_escalation: Some(false),
-                capabilities: Some(Capabilities { drop: Some(strings(["ALL"])), add: (self.rails() > 0).then(|| strings(["IPC_LOCK"])) }),
+                capabilities: Some(Capabilities { drop: Some(strings(["ALL"])), add: self.over_rdma().then(|| strings(["IPC_LOCK"])) }),
                 seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".into(), localhost_profile: None }),
                 ..Default::default()
             }),
@@ -260,11 +245,9 @@ impl Template<'_> {
                 _ => texts::<String, String>([]),
             });
         }
-        if self.rails() > 0 {
-            annotations.insert(
-                "k8s.v1.cni.cncf.io/networks".into(),
-                self.ports().iter().map(|port| format!("default/{}", attachment_name(self.input.design(), self.pool, port))).collect::<Vec<_>>().join(", "),
-            );
+        let networks = self.networks();
+        if !networks.is_empty() {
+            annotations.insert("k8s.v1.cni.cncf.io/networks".into(), networks.join(", "));
         }
         PodTemplateSpec { metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..Default::default() }), spec: Some(pod) }
     }
@@ -280,7 +263,7 @@ impl Template<'_> {
         let mut because = |pointer: String, reason: String| {
             document.reasons.push((pointer, reason));
         };
-        if self.rails() > 0 {
+        if !self.networks().is_empty() {
             let planes = self.ports().iter().any(|p| p.plane.is_some());
             let reason = if planes {
                 "net1, net2 … in this order: rail by rail, its planes side by side."
@@ -298,12 +281,10 @@ impl Template<'_> {
         if w.is_training() && w.env.iter().all(|(n, _)| n != "PET_NNODES") {
             because(format!("{container}/env/PET_NNODES"), "torchrun takes each option from PET_<OPTION>, so the command stays as designed.".into());
         }
-        if self.rails() > 0 && w.env.iter().all(|(n, _)| n != "NCCL_NET" && n != "NCCL_CROSS_NIC") {
-            let reason = "Without an RDMA device NCCL stops instead of falling back to TCP in silence.\nNo NCCL_IB_HCA: the pod sees its virtual functions only, under other names than the host's.";
-            because(format!("{container}/env/NCCL_NET"), reason.into());
-            let rail_only = self.on_fabric(|f| f.topology.word() == ShapeWord::RailOnly);
-            let reason = if rail_only { "Rails do not meet: traffic stays on its own." } else { "The rails meet above the leaves." };
-            because(format!("{container}/env/NCCL_CROSS_NIC"), reason.into());
+        if self.over_rdma() {
+            for (variable, reason) in collectives::reasons(self) {
+                because(format!("{container}/env/{variable}"), reason.into());
+            }
         }
         if self.pins() {
             because(format!("{container}/resources"), "Requests equal limits (Guaranteed): the pool's static CPU manager pins whole CPUs.".into());
@@ -321,7 +302,7 @@ impl Template<'_> {
         if !w.ports().is_empty() {
             because(format!("{container}/lifecycle"), "Out of the endpoints before it stops answering.".into());
         }
-        if self.rails() > 0 {
+        if self.over_rdma() {
             because(format!("{container}/securityContext/capabilities/add"), "RDMA registers memory with the adapter.".into());
         }
         if w.shm.is_some() {
