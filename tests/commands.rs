@@ -67,10 +67,10 @@ fn exit_codes() {
 #[test]
 fn what_is_not_emitted_is_an_error_of_build_alone() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("cluster.aic"), "cluster c { kubernetes = \"1.36\", distribution = k3s }\n").unwrap();
+    std::fs::write(dir.path().join("cluster.aic"), "cluster c { kubernetes = \"1.36\", distribution = k3s, autoscaling { controller = keda } }\n").unwrap();
     assert_eq!(aic(dir.path(), &["check"]).0, 0);
     let (code, _, error) = aic(dir.path(), &["build", "--color", "never"]);
-    assert!(code == 1 && error.contains("AIC1490") && error.contains("distribution = k3s"), "{error}");
+    assert!(code == 1 && error.contains("AIC1490") && error.contains("an autoscaling controller"), "{error}");
     assert!(!dir.path().join("build").exists());
     let (code, out, _) = aic(dir.path(), &["build", "--emit", "plan"]);
     assert_eq!(code, 0);

@@ -139,3 +139,17 @@ fn a_fabric_without_a_plan_is_said_once() {
     let errors: Vec<&str> = c.diagnostics.iter().filter(|d| d.severity == Severity::Error).map(|d| d.code).collect();
     assert_eq!(errors, ["AIC0504"]);
 }
+
+/// What a platform lacks is said at the field that asks for it, each by an edit of atlas.
+#[test]
+fn aic1406_says_what_a_platform_lacks() {
+    let asked = [
+        ("cni = cilium", "cni = aws_vpc", "the VPC's pod network exists on eks"),
+        ("cni = cilium", "cni = gke", "GKE's pod network exists on gke"),
+        ("cni = cilium", "cni = calico, encapsulation = geneve", "no Geneve"),
+    ];
+    for (old, new, message) in asked {
+        let (diagnostics, _) = compile(&[("cluster.aic".to_owned(), old.to_owned(), new.to_owned())], "AIC1406");
+        assert!(diagnostics.iter().any(|d| d.code == "AIC1406" && d.message.contains(message)), "{new}: {diagnostics:?}");
+    }
+}

@@ -29,6 +29,11 @@ const CASES: &[Case] = &[
     case(&["gitops helmfile"], "atlas", &[("distribution = kubeadm", "distribution = kubeadm\n  gitops = helmfile")]),
     case(&["gitops argocd"], "atlas", &[("distribution = kubeadm", "distribution = kubeadm\n  gitops = argocd")]),
     case(&["gitops flux"], "atlas", &[("distribution = kubeadm", "distribution = kubeadm\n  gitops = flux")]),
+    case(&["distribution k3s"], "atlas", &[("distribution = kubeadm", "distribution = k3s")]),
+    case(&["distribution rke2"], "atlas", &[("distribution = kubeadm", "distribution = rke2")]),
+    case(&["cni calico"], "atlas", &[("cni = cilium", "cni = calico")]),
+    case(&["cni calico, packaged"], "atlas", &[("distribution = kubeadm", "distribution = rke2"), ("cni = cilium", "cni = calico")]),
+    case(&["cni none"], "atlas", &[("cni = cilium", "cni = none")]),
     case(&["rdma shared"], "atlas", &[("rdma : sriov { fabric = compute, vfs = 1 }", "rdma : shared { fabric = compute, per_host = 16 }")]),
     case(&["rdma host_device"], "atlas", &[("rdma : sriov { fabric = compute, vfs = 1 }", "rdma : host_device { fabric = compute }")]),
 ];

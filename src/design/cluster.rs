@@ -58,6 +58,43 @@ impl Gitops {
     }
 }
 
+impl Distribution {
+    /// Whether it brings that pod network itself, tuned by settings of its own rather than by a Helm release.
+    pub fn packages(self, cni: Cni) -> bool {
+        match self {
+            Self::Rke2 => matches!(cni, Cni::Cilium | Cni::Calico),
+            Self::Eks => cni == Cni::AwsVpc,
+            Self::Gke => cni == Cni::Gke,
+            Self::Kubeadm | Self::K3s | Self::Talos | Self::Openshift | Self::Aks => false,
+        }
+    }
+}
+
+impl Distribution {
+    /// Where its containerd listens, if that is not the usual place.
+    pub fn containerd_socket(self) -> Option<&'static str> {
+        match self {
+            Self::K3s | Self::Rke2 => Some("/run/k3s/containerd/containerd.sock"),
+            Self::Kubeadm | Self::Talos | Self::Openshift | Self::Eks | Self::Gke | Self::Aks => None,
+        }
+    }
+}
+
+impl Cluster {
+    /// The pod network that a Helm release of ours installs.
+    pub fn installs(&self, cni: Cni) -> bool {
+        self.pods.as_ref().is_some_and(|p| p.cni == cni) && !self.distribution.packages(cni)
+    }
+
+    /// Whether the pod network takes kube-proxy's place.
+    pub fn replaces_kube_proxy(&self) -> bool {
+        self.pods.as_ref().is_some_and(|p| match p.cni {
+            Cni::Cilium => true,
+            Cni::Calico | Cni::AwsVpc | Cni::Gke | Cni::None => false,
+        })
+    }
+}
+
 impl Pods {
     /// Addresses that a host's block has for pods.
     pub fn addresses_per_host(&self) -> u128 {

@@ -145,6 +145,12 @@ impl Document {
         self.reasons.push((pointer.to_owned(), reason.into()));
         self
     }
+
+    /// Says why, where the field is there.
+    #[must_use]
+    pub fn because_if_set(self, pointer: &str, reason: impl Into<String>) -> Self {
+        if pointer.is_empty() || self.value.pointer(pointer).is_some() { self.because(pointer, reason) } else { self }
+    }
 }
 
 /// An object as a value, names before all else: the structs of k8s-openapi are in alphabetical order, and people look for the name first.

@@ -26,7 +26,7 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     if cluster.scheduler != Scheduler::Kueue {
         out.push(fault(at.field("scheduler"), &format!("scheduler = {}", cluster.scheduler), "scheduler = kueue"));
     }
-    if let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni != Cni::Cilium) {
+    if let Some(pods) = cluster.pods.as_ref().filter(|p| !matches!(p.cni, Cni::Cilium | Cni::Calico | Cni::None)) {
         out.push(fault(at.field("pods.cni"), &format!("cni = {}", pods.cni), "cni = cilium"));
     }
     if !matches!(cluster.os, Os::Ubuntu2404 | Os::Ubuntu2204) {

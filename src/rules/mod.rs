@@ -8,6 +8,7 @@ mod control_plane;
 mod fabrics;
 mod gpus;
 mod limits;
+mod platforms;
 mod pools;
 mod queues;
 mod racks;
@@ -176,6 +177,7 @@ rules! {
     "AIC1403" "kubernetes-version" Error "a Kubernetes version that is not supported" Some(limits::version);
     "AIC1404" "cloud-region" Error "a cloud cluster without a region" Some(limits::region);
     "AIC1405" "pod-network" Error "a cluster without a pod network" Some(limits::pod_network);
+    "AIC1406" "platform" Error "a platform does not have what the design asks of it" Some(platforms::lacking);
     "AIC1501" "no-checkpoint" Advice "a training job without checkpoints" Some(storage::no_checkpoint);
 }
 

@@ -4,6 +4,7 @@ pub mod address;
 pub mod audit;
 pub mod encryption;
 pub mod flow_control;
+pub mod pod_security;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
@@ -34,6 +35,11 @@ impl<'a> Files<'a> {
     /// A configuration that comes from `control_plane`.
     pub fn document<C: Configuration>(&self, configuration: &C) -> Document {
         Document::configuration(configuration, SOURCE, self.control_plane.at.head)
+    }
+
+    /// A file of no API that comes from `control_plane`.
+    pub fn file(&self, content: &impl Serialize) -> Document {
+        Document::file(content, SOURCE, self.control_plane.at.head)
     }
 
     /// An object that is no other than its kind and name: these are applied before anything else of the bundle is there.

@@ -11,7 +11,7 @@ use super::super::kinds::taints;
 use super::super::object::Document;
 use super::Platform;
 use crate::Compilation;
-use crate::design::{Pool, PoolRole, Vip};
+use crate::design::{Pool, PoolRole, System, Vip};
 use crate::nodes::resources::format_bytes;
 use crate::versions;
 
@@ -23,14 +23,14 @@ impl Platform for Kubeadm {
         for (id, pool) in c.design.pools.iter().enumerate() {
             let dir = format!("hosts/{}", pool.name);
             let Some(host) = pool.hosts.first().map(|h| &c.design.hosts[*h]) else { continue };
-            artifacts.objects(format!("{dir}/kubelet.yaml"), vec![kubelet::kubelet(c, id, pool, &host.system)]);
+            artifacts.objects(format!("{dir}/kubelet.yaml"), vec![own_kubelet(c, id, pool, &host.system)]);
             artifacts.objects(format!("{dir}/kubeadm.yaml"), vec![join(c, id, pool)]);
-            hosts::common(c, pool, "containerd", artifacts);
+            hosts::common(c, pool, &["containerd"], artifacts);
         }
         let page = readme::page(
             c,
             artifacts,
-            "containerd",
+            &["containerd"],
             &ROWS,
             &format!("containerd 2 on cgroup v2, kubelet and kubeadm {}", versions::kubernetes_patch(&c.design.cluster.kubernetes)),
         );
@@ -39,6 +39,18 @@ impl Platform for Kubeadm {
             control_plane(&files, artifacts);
         }
     }
+}
+
+/// A pool's kubelet, which kubeadm merges over the cluster's.
+fn own_kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Document {
+    let document = Document::configuration(&kubelet::whole(c, id, pool, system), &pool.at.source, pool.at.head).because(
+        "",
+        format!(
+            "Installed as /etc/kubernetes/aic/patches/kubeletconfiguration0+merge.yaml: kubeadm merges it into the cluster's at init, join and upgrade.\n{}",
+            kubelet::STATE
+        ),
+    );
+    kubelet::explain(c, id, pool, system, document, "")
 }
 
 /// Where the API server reads the audit policy.
@@ -106,7 +118,7 @@ fn configuration(files: &Files) -> Vec<Document> {
             pod_subnet: pods.map(|p| p.cidr.to_string()),
             service_subnet: d.cluster.services.map(|s| s.to_string()),
         },
-        proxy: Proxy { disabled: true },
+        proxy: Proxy { disabled: d.cluster.replaces_kube_proxy() },
         api_server: api_server(c, names),
         controller_manager: Component {
             extra_args: vec![argument("node-cidr-mask-size", pods.map_or(24, |p| p.host_prefix).to_string()), argument("bind-address", "0.0.0.0"), profiling()],
@@ -122,7 +134,7 @@ fn configuration(files: &Files) -> Vec<Document> {
             },
         },
     };
-    let kubelet = KubeletConfiguration { cgroup_driver: "systemd", ..Default::default() };
+    let kubelet = KubeletConfiguration { cgroup_driver: Some("systemd"), ..Default::default() };
     vec![
         files.document(&init).because("/patches", "A kubelet configuration a pool: each pool's kubelet.yaml is merged over the last document here."),
         files
@@ -130,7 +142,7 @@ fn configuration(files: &Files) -> Vec<Document> {
             .from("/kubernetesVersion", d.cluster.at.set("kubernetes"))
             .from("/networking/podSubnet", d.cluster.at.set("pods.cidr"))
             .because("/controlPlaneEndpoint", "Not one host's address: certificates and joins carry it, and it outlives any host.")
-            .because("/proxy", "Cilium replaces kube-proxy.")
+            .because("/proxy", if d.cluster.replaces_kube_proxy() { "Cilium replaces kube-proxy." } else { "The pod network leaves services to kube-proxy." })
             .because("/controllerManager/extraArgs/node-cidr-mask-size", "pods.host_prefix: the range that a host's pods are numbered from.")
             .because("/controllerManager/extraArgs/bind-address", "Prometheus reads metrics from another host.")
             .because(

@@ -1,6 +1,9 @@
 //! Who installs Kubernetes: a distribution is a file, which writes `hosts/` and `control-plane/` as its own users keep them.
 
+mod k3s;
 mod kubeadm;
+mod rancher;
+mod rke2;
 
 use super::Artifacts;
 use crate::Compilation;
@@ -16,8 +19,8 @@ pub trait Platform {
 pub fn of(distribution: Distribution) -> Option<&'static dyn Platform> {
     match distribution {
         Distribution::Kubeadm => Some(&kubeadm::Kubeadm),
-        Distribution::K3s | Distribution::Rke2 | Distribution::Talos | Distribution::Openshift | Distribution::Eks | Distribution::Gke | Distribution::Aks => {
-            None
-        }
+        Distribution::K3s => Some(&k3s::K3s),
+        Distribution::Rke2 => Some(&rke2::Rke2),
+        Distribution::Talos | Distribution::Openshift | Distribution::Eks | Distribution::Gke | Distribution::Aks => None,
     }
 }

@@ -39,24 +39,17 @@ fn dns_address(c: &Compilation) -> Option<String> {
     crate::topology::addresses::nth(&range, 10).map(|ip| ip.to_string())
 }
 
-/// The pool's kubelet; kubeadm merges it over the cluster's.
-pub fn kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Document {
+/// The settings of a pool's kubelet, without those that whoever installs it brings.
+pub fn settings(c: &Compilation, id: usize, pool: &Pool, system: &System) -> KubeletConfiguration {
     let pins = pool.cpu_manager == Manager::Static;
     let threads = pool.reserved_cores * system.threads_per_core();
     let mut reserved = texts([("memory", format_bytes(pool.reserved.whole()))]);
     if !pins {
         reserved.insert("cpu".into(), threads.to_string());
     }
-    let taints = taints(&c.nodes.taints[id]);
     let grace = shutdown_seconds(c, id, pool);
     let numa = pool.numa_policy != NumaPolicy::None;
-    let configuration = KubeletConfiguration {
-        static_pod_path: Some("/etc/kubernetes/manifests"),
-        container_runtime_endpoint: Some(CRI_SOCKET),
-        cgroup_driver: "systemd",
-        cluster_domain: Some(c.design.cluster.domain.clone()),
-        cluster_dns: dns_address(c).map(|address| vec![address]),
-        rotate_certificates: Some(true),
+    KubeletConfiguration {
         protect_kernel_defaults: Some(true),
         max_pods: Some(pool.max_pods),
         cpu_manager_policy: pins.then_some("static"),
@@ -70,48 +63,62 @@ pub fn kubelet(c: &Compilation, id: usize, pool: &Pool, system: &System) -> Docu
         enforce_node_allocatable: Some(vec!["pods"]),
         eviction_hard: Some(texts([("memory.available", format_bytes(pool.eviction.whole()))])),
         merge_default_eviction_settings: Some(true),
-        register_with_taints: non_empty(taints),
         serialize_image_pulls: Some(false),
         max_parallel_image_pulls: Some(4),
         container_log_max_size: Some("50Mi"),
         container_log_max_files: Some(5),
         shutdown_grace_period: Some(format!("{}s", grace + CRITICAL_SECONDS)),
         shutdown_grace_period_critical_pods: Some("60s"),
-    };
-    let mut document = Document::configuration(&configuration, &pool.at.source, pool.at.head)
-        .because("", "Installed as /etc/kubernetes/aic/patches/kubeletconfiguration0+merge.yaml: kubeadm merges it into the cluster's at init, join and upgrade.\nA change of the CPU, memory or topology manager: drain, stop the kubelet, delete its state file in /var/lib/kubelet, start, uncordon.")
-        .because("/protectKernelDefaults", "Refuses to start unless sysctl.conf is applied, instead of changing the kernel itself.")
-        .because("/mergeDefaultEvictionSettings", "Else every signal that is not named becomes 0.")
-        .because("/serializeImagePulls", "A small image must not wait behind one of tens of gigabytes.")
-        .because("/shutdownGracePeriod", format!("SIGTERM, one checkpoint ({grace} s), and {CRITICAL_SECONDS} s for the agents after it."));
-    if let Some(pods) = &c.design.cluster.pods {
-        document = document.because("/maxPods", format!("A /{} a host has {} addresses for them.", pods.host_prefix, pods.addresses_per_host()));
+        ..Default::default()
     }
-    let allocatable = system.threads() - threads;
-    if pins {
-        document = document.because(
-            "/reservedSystemCPUs",
-            format!(
-                "Whole cores with all their threads, spread over the NUMA nodes: {threads} of {} threads, {allocatable} are allocatable.",
-                system.threads()
-            ),
-        );
-    }
-    if configuration.cpu_manager_policy_options.as_ref().is_some_and(|o| o.contains_key("distribute-cpus-across-numa")) {
-        document = document.because(
-            "/cpuManagerPolicyOptions/distribute-cpus-across-numa",
-            "A pod of the pool is wider than a NUMA node: its CPUs are taken from all equally.",
-        );
-    }
-    if configuration.reserved_memory.is_some() {
-        document =
-            document.because("/reservedMemory", "Over all NUMA nodes exactly systemReserved and the eviction threshold, else the kubelet does not start.");
-    }
-    if configuration.register_with_taints.is_some() {
-        document = document.because("/registerWithTaints", "At the first registration only; kubernetes/nodes/taints.sh for hosts that are there.");
-    }
-    document.from("/maxPods", pool.at.set("max_pods")).from("/topologyManagerPolicy", pool.at.set("numa.policy"))
 }
+
+/// The same with what every kubelet of the cluster has, where nobody else sets it.
+pub fn whole(c: &Compilation, id: usize, pool: &Pool, system: &System) -> KubeletConfiguration {
+    KubeletConfiguration {
+        static_pod_path: Some("/etc/kubernetes/manifests"),
+        container_runtime_endpoint: Some(CRI_SOCKET),
+        cgroup_driver: Some("systemd"),
+        cluster_domain: Some(c.design.cluster.domain.clone()),
+        cluster_dns: dns_address(c).map(|address| vec![address]),
+        rotate_certificates: Some(true),
+        register_with_taints: non_empty(taints(&c.nodes.taints[id])),
+        ..settings(c, id, pool, system)
+    }
+}
+
+/// Why, for the settings that stand below a pointer of a document.
+pub fn explain(c: &Compilation, id: usize, pool: &Pool, system: &System, mut document: Document, base: &str) -> Document {
+    let threads = pool.reserved_cores * system.threads_per_core();
+    let grace = shutdown_seconds(c, id, pool);
+    let mut reasons = vec![
+        ("protectKernelDefaults", "Refuses to start unless sysctl.conf is applied, instead of changing the kernel itself.".to_owned()),
+        ("mergeDefaultEvictionSettings", "Else every signal that is not named becomes 0.".to_owned()),
+        ("serializeImagePulls", "A small image must not wait behind one of tens of gigabytes.".to_owned()),
+        ("shutdownGracePeriod", format!("SIGTERM, one checkpoint ({grace} s), and {CRITICAL_SECONDS} s for the agents after it.")),
+        (
+            "reservedSystemCPUs",
+            format!(
+                "Whole cores with all their threads, spread over the NUMA nodes: {threads} of {} threads, {} are allocatable.",
+                system.threads(),
+                system.threads() - threads
+            ),
+        ),
+        ("cpuManagerPolicyOptions/distribute-cpus-across-numa", "A pod of the pool is wider than a NUMA node: its CPUs are taken from all equally.".to_owned()),
+        ("reservedMemory", "Over all NUMA nodes exactly systemReserved and the eviction threshold, else the kubelet does not start.".to_owned()),
+        ("registerWithTaints", "At the first registration only; kubernetes/nodes/taints.sh for hosts that are there.".to_owned()),
+    ];
+    if let Some(pods) = &c.design.cluster.pods {
+        reasons.push(("maxPods", format!("A /{} a host has {} addresses for them.", pods.host_prefix, pods.addresses_per_host())));
+    }
+    for (field, reason) in reasons {
+        document = document.because_if_set(&format!("{base}/{field}"), reason);
+    }
+    document.from(&format!("{base}/maxPods"), pool.at.set("max_pods")).from(&format!("{base}/topologyManagerPolicy"), pool.at.set("numa.policy"))
+}
+
+/// What has to be done to change what the kubelet keeps state of.
+pub const STATE: &str = "A change of the CPU, memory or topology manager: drain, stop the kubelet, delete its state file in /var/lib/kubelet, start, uncordon.";
 
 /// What critical pods have after all others are gone.
 const CRITICAL_SECONDS: i64 = 60;

@@ -12,22 +12,26 @@ use crate::Compilation;
 use crate::base::quantity::to_f64;
 use crate::design::{Iommu, Pool, PoolRole, System};
 
-/// What stands on the hosts of a pool whoever installs Kubernetes there: `unit` starts containerd, whose limits pods inherit.
-pub fn common(c: &Compilation, pool: &Pool, unit: &str, artifacts: &mut Artifacts) {
+/// What stands on the hosts of a pool whoever installs Kubernetes there: `units` start containerd, whose limits pods inherit.
+pub fn common(c: &Compilation, pool: &Pool, units: &[&str], artifacts: &mut Artifacts) {
     let dir = format!("hosts/{}", pool.name);
     let Some(host) = pool.hosts.first().map(|h| &c.design.hosts[*h]) else { return };
     artifacts.text(format!("{dir}/kernel-cmdline"), kernel(c, pool, &host.system));
     artifacts.text(format!("{dir}/sysctl.conf"), sysctl(pool));
     artifacts.text(format!("{dir}/modprobe.conf"), modprobe(pool));
     let memlock = pool.rdma.is_some();
+    let files: Vec<String> = units.iter().map(|unit| format!("{unit}-limits.conf")).collect();
     let login = format!(
-        "# /etc/security/limits.d/90-aic.conf: login sessions only. Pods inherit containerd's limits: {unit}-limits.conf beside this file.\n*    soft nofile  1048576\n*    hard nofile  1048576\nroot soft nofile  1048576\nroot hard nofile  1048576\n"
+        "# /etc/security/limits.d/90-aic.conf: login sessions only. Pods inherit containerd's limits: {} beside this file.\n*    soft nofile  1048576\n*    hard nofile  1048576\nroot soft nofile  1048576\nroot hard nofile  1048576\n",
+        files.join(", ")
     );
     let lock = "*    soft memlock unlimited\n*    hard memlock unlimited\n";
     artifacts.text(format!("{dir}/limits"), format!("{login}{}", if memlock { lock } else { "" }));
-    let drop_in = format!("# /etc/systemd/system/{unit}.service.d/90-aic.conf\n[Service]\nLimitNOFILE=1048576\nLimitNPROC=infinity\nTasksMax=infinity\n");
-    let pin = "# RDMA registration pins memory; pods inherit this limit\nLimitMEMLOCK=infinity\n";
-    artifacts.text(format!("{dir}/{unit}-limits.conf"), format!("{drop_in}{}", if memlock { pin } else { "" }));
+    for unit in units {
+        let drop_in = format!("# /etc/systemd/system/{unit}.service.d/90-aic.conf\n[Service]\nLimitNOFILE=1048576\nLimitNPROC=infinity\nTasksMax=infinity\n");
+        let pin = "# RDMA registration pins memory; pods inherit this limit\nLimitMEMLOCK=infinity\n";
+        artifacts.text(format!("{dir}/{unit}-limits.conf"), format!("{drop_in}{}", if memlock { pin } else { "" }));
+    }
     if !c.design.cluster.ntp.is_empty() {
         let servers = c.design.cluster.ntp.join(" ");
         artifacts.text(format!("{dir}/timesyncd.conf"), format!("# /etc/systemd/timesyncd.conf.d/90-aic.conf\n[Time]\nNTP={servers}\n"));

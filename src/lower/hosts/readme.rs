@@ -12,7 +12,7 @@ pub type Row<'a> = (&'a str, &'a str, &'a str);
 
 /// Which file becomes what on a host, and what the ports of each system are called: `rows` are those of the distribution, `image` what it wants on a
 /// host beforehand.
-pub fn page(c: &Compilation, artifacts: &Artifacts, unit: &str, rows: &[Row], image: &str) -> String {
+pub fn page(c: &Compilation, artifacts: &Artifacts, units: &[&str], rows: &[Row], image: &str) -> String {
     let mut out =
         format!("# Host files of {}\n\nA folder a pool; the order is that of the rows.\n\n| file | becomes | when |\n|---|---|---|\n", c.design.cluster.name);
     for (file, becomes, when) in [
@@ -20,11 +20,13 @@ pub fn page(c: &Compilation, artifacts: &Artifacts, unit: &str, rows: &[Row], im
         ("sysctl.conf", "`/etc/sysctl.d/90-aic.conf`", "before the kubelet starts, which checks it (`protectKernelDefaults`)"),
         ("modprobe.conf", "`/etc/modprobe.d/90-aic.conf`, then `update-initramfs -u`", "before the first join; a change needs a reboot"),
         ("limits", "`/etc/security/limits.d/90-aic.conf`", "logins only"),
-        (&format!("{unit}-limits.conf"), &format!("`/etc/systemd/system/{unit}.service.d/90-aic.conf`"), &format!("what pods inherit; restarts {unit}")),
-        ("netplan.yaml", "the host's document: `/etc/netplan/10-aic.yaml`", "`netplan try`"),
     ] {
         let _ = writeln!(out, "| {file} | {becomes} | {when} |");
     }
+    for unit in units {
+        let _ = writeln!(out, "| {unit}-limits.conf | `/etc/systemd/system/{unit}.service.d/90-aic.conf` | what pods inherit; restarts {unit} |");
+    }
+    out.push_str("| netplan.yaml | the host's document: `/etc/netplan/10-aic.yaml` | `netplan try` |\n");
     if !c.design.cluster.ntp.is_empty() {
         out.push_str("| timesyncd.conf | `/etc/systemd/timesyncd.conf.d/90-aic.conf` | before the join: etcd and certificates need the time |\n");
     }

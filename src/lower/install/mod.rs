@@ -37,14 +37,8 @@ fn values(c: &Compilation, releases: &[Release], artifacts: &mut Artifacts) {
 }
 
 /// The reasons for the values of an operator that stand at a pointer of a document.
-fn explain(mut document: Document, values: &str, operator: &Operator) -> Document {
-    for (pointer, reason) in operator.reasons {
-        let pointer = format!("{values}{pointer}");
-        if pointer.is_empty() || document.value.pointer(&pointer).is_some() {
-            document.reasons.push((pointer, (*reason).to_owned()));
-        }
-    }
-    document
+fn explain(document: Document, values: &str, operator: &Operator) -> Document {
+    operator.reasons.iter().fold(document, |document, (pointer, reason)| document.because_if_set(&format!("{values}{pointer}"), *reason))
 }
 
 /// The folders of `kubernetes/` that a controller may apply: those that are there, but for nodes.

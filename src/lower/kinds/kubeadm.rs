@@ -18,7 +18,7 @@ pub const PATCHES: &str = "/etc/kubernetes/aic/patches";
 configurations! {
     "kubeadm.k8s.io/v1beta4": InitConfiguration, ClusterConfiguration, JoinConfiguration;
     "kubelet.config.k8s.io/v1beta1": KubeletConfiguration;
-    "apiserver.config.k8s.io/v1": EncryptionConfiguration;
+    "apiserver.config.k8s.io/v1": EncryptionConfiguration, AdmissionConfiguration;
     "audit.k8s.io/v1": Policy;
 }
 
@@ -68,7 +68,7 @@ parts! {
     KubeletConfiguration {
         static_pod_path: Option<&'static str>,
         container_runtime_endpoint: Option<&'static str>,
-        cgroup_driver: &'static str,
+        cgroup_driver: Option<&'static str>,
         cluster_domain: Option<String>,
         #[serde(rename = "clusterDNS")]
         cluster_dns: Option<Vec<String>>,
@@ -104,6 +104,19 @@ parts! {
     Keys { keys: Vec<Key> }
     Key { name: &'static str, secret: &'static str }
     Identity {}
+
+    AdmissionConfiguration { plugins: Vec<AdmissionPlugin> }
+    AdmissionPlugin { name: &'static str, configuration: PodSecurityConfiguration }
+    PodSecurityConfiguration { api_version: &'static str, kind: &'static str, defaults: PodSecurityDefaults, exemptions: PodSecurityExemptions }
+    PodSecurityDefaults {
+        enforce: &'static str,
+        enforce_version: &'static str,
+        audit: &'static str,
+        audit_version: &'static str,
+        warn: &'static str,
+        warn_version: &'static str,
+    }
+    PodSecurityExemptions { usernames: Vec<&'static str>, runtime_classes: Vec<&'static str>, namespaces: Vec<&'static str> }
 
     /// The audit policy.
     Policy { omit_stages: Vec<&'static str>, rules: Vec<AuditRule> }

@@ -15,6 +15,7 @@ pub mod leader_worker_set;
 pub mod monitoring;
 pub mod network_operator;
 pub mod nvidia;
+pub mod rancher;
 
 use std::collections::BTreeMap;
 

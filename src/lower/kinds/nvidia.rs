@@ -39,8 +39,10 @@ parts! {
         image: Option<&'static str>,
         version: Option<&'static str>,
         config: Option<OperandConfig>,
+        env: Option<Vec<Variable>>,
         service_monitor: Option<ServiceMonitor>,
     }
+    Variable { name: &'static str, value: &'static str }
     OperandConfig { name: &'static str, default: &'static str }
     ServiceMonitor { enabled: bool, interval: &'static str }
     Driver {

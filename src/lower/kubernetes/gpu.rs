@@ -7,7 +7,7 @@ use k8s_openapi::api::node::v1::{RuntimeClass, Scheduling};
 use serde::Serialize;
 
 use super::super::kinds::nvidia::{
-    ClusterPolicy, ClusterPolicySpec, Daemonsets, Driver, Mig, Operand, OperandConfig, Operator, ServiceMonitor, Switch, UpgradePolicy,
+    ClusterPolicy, ClusterPolicySpec, Daemonsets, Driver, Mig, Operand, OperandConfig, Operator, ServiceMonitor, Switch, UpgradePolicy, Variable,
 };
 use super::super::kinds::{Texts, agent_tolerations, non_empty, texts, tolerations};
 use super::super::{Artifacts, object::Document, yaml};
@@ -69,7 +69,10 @@ fn cluster_policy(input: &Input) -> Document {
         },
         gdrcopy: if rdma { Operand::on(versions::GDRCOPY) } else { Operand::off() },
         gds: Operand::off(),
-        toolkit: Operand::on(versions::TOOLKIT),
+        toolkit: Operand {
+            env: input.design().cluster.distribution.containerd_socket().map(|value| vec![Variable { name: "CONTAINERD_SOCKET", value }]),
+            ..Operand::on(versions::TOOLKIT)
+        },
         device_plugin: Operand { config: Some(OperandConfig { name: "device-plugin-config", default: "default" }), ..Operand::on(versions::DEVICE_PLUGIN) },
         gfd: Operand::on(versions::DEVICE_PLUGIN),
         mig: Mig { strategy },
@@ -97,6 +100,10 @@ fn cluster_policy(input: &Input) -> Document {
         .because("/spec/driver/upgradePolicy/autoUpgrade", "An upgrade deletes every GPU pod of a host: people start it, in a maintenance window.")
         .because("/spec/gds", "No storage of the design claims GPUDirect Storage.")
         .because("/spec/dcgm", "The exporter has a host engine of its own.");
+    policy = policy.because_if_set(
+        "/spec/toolkit/env",
+        "The distribution's own containerd. It finds the runtime in /usr/local/nvidia/toolkit when its service starts: restart that once.",
+    );
     if versions::driver(driver) != *driver {
         policy = policy.because("/spec/driver/version", format!("The newest of branch {driver} that this version of aic knows."));
     }

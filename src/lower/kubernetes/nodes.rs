@@ -9,7 +9,7 @@ use super::super::kinds::texts;
 use super::super::object::Document;
 use super::super::{Artifacts, Content};
 use super::Input;
-use crate::design::PoolRole;
+use crate::design::{Distribution, PoolRole};
 use crate::nodes::pool_label;
 
 const APPLY: &str = r#"#!/bin/sh
@@ -56,7 +56,9 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
             let _ = writeln!(script, "# {}: no taint; operators and everything without a pool run there.", pool.name);
         }
         if pool.role == PoolRole::ControlPlane {
-            script.push_str("# kubeadm's own taint, and no second one: CoreDNS, the CNI's operator and kube-vip tolerate exactly this key.\n");
+            let whose =
+                if d.cluster.distribution == Distribution::Kubeadm { "kubeadm's own taint" } else { "The taint that Kubernetes knows a control plane by" };
+            let _ = writeln!(script, "# {whose}, and no second one: CoreDNS, the CNI's operator and kube-vip tolerate exactly this key.");
         }
         for taint in &nodes.taints[id] {
             let _ = writeln!(script, "taint {}={} {}", pool_label(d, pool), pool.name, taint.text());

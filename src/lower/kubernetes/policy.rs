@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaSpec};
 use k8s_openapi::api::networking::v1::{
-    NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
+    IPBlock, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
 };
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -16,7 +16,7 @@ use super::super::kinds::kubeadm::API_PORT;
 use super::super::kinds::{int, labelled, non_empty, strings};
 use super::super::{Artifacts, object::Document};
 use super::{Input, namespace_at, namespace_file, workload_namespaces};
-use crate::design::{PartKind, Workload, WorkloadWord};
+use crate::design::{At, Cni, PartKind, Workload, WorkloadWord};
 use crate::nodes::resources::format_bytes;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -76,20 +76,10 @@ fn basic_policies(input: &Input, namespace: &str, origin: (bool, usize, bool)) -
         }]),
         ..Default::default()
     };
-    let api = CiliumNetworkPolicySpec {
-        endpoint_selector: LabelSelector::default(),
-        egress: vec![Egress {
-            to_entities: vec!["kube-apiserver"],
-            to_ports: vec![Ports { ports: vec![Port { port: API_PORT.to_string(), protocol: "TCP" }] }],
-        }],
-    };
     let mut policies = vec![
         object("default-deny", NetworkPolicySpec { pod_selector: all_pods(), policy_types: both(), ..Default::default() }),
         object("allow-dns", dns),
-        input
-            .maker
-            .namespaced(at, namespace, "allow-kube-apiserver", CiliumNetworkPolicy { spec: api, ..Default::default() })
-            .because("/spec/egress", "An ipBlock does not match hosts of the cluster with Cilium: the API server is an entity."),
+        api_server(input, namespace, at),
     ];
     if origin.2 {
         policies.push(object("allow-namespace", among(LabelSelector::default())).because(
@@ -98,6 +88,47 @@ fn basic_policies(input: &Input, namespace: &str, origin: (bool, usize, bool)) -
         ));
     }
     policies
+}
+
+/// The way to the API server, as the pod network sees it.
+fn api_server(input: &Input, namespace: &str, at: &At) -> Document {
+    const NAME: &str = "allow-kube-apiserver";
+    let d = input.design();
+    let pods = d.cluster.pods.as_ref();
+    if pods.is_some_and(|p| p.cni == Cni::Cilium) {
+        let spec = CiliumNetworkPolicySpec {
+            endpoint_selector: LabelSelector::default(),
+            egress: vec![Egress {
+                to_entities: vec!["kube-apiserver"],
+                to_ports: vec![Ports { ports: vec![Port { port: API_PORT.to_string(), protocol: "TCP" }] }],
+            }],
+        };
+        return input
+            .maker
+            .namespaced(at, namespace, NAME, CiliumNetworkPolicy { spec, ..Default::default() })
+            .because("/spec/egress", "An ipBlock does not match hosts of the cluster with Cilium: the API server is an entity.");
+    }
+    let own = d.control_plane.as_ref().filter(|cp| !cp.managed);
+    let addresses = own.map_or_else(Vec::new, |cp| input.compilation.topology.node_addresses(d, &cp.hosts));
+    let (blocks, port, reason) = if addresses.is_empty() {
+        // The provider's API servers have addresses of the hosts' network; some agents judge before the service address is translated.
+        let ranges = pods.map(|p| p.cidr.to_string()).into_iter().chain(d.cluster.services.map(|s| s.to_string()));
+        (ranges.collect(), 443, "The provider's API servers: the network's range and the service's, on their port alone.")
+    } else {
+        let hosts = addresses.iter().map(|a| format!("{a}/{}", if a.contains(':') { 128 } else { 32 }));
+        (hosts.collect::<Vec<_>>(), API_PORT, "The service address is translated before policies are asked: the hosts of the control plane.")
+    };
+    let peer = |cidr| NetworkPolicyPeer { ip_block: Some(IPBlock { cidr, except: None }), ..Default::default() };
+    let spec = NetworkPolicySpec {
+        pod_selector: Some(LabelSelector::default()),
+        policy_types: Some(strings(["Egress"])),
+        egress: Some(vec![NetworkPolicyEgressRule {
+            to: non_empty(blocks.into_iter().map(peer).collect()),
+            ports: Some(vec![tcp(IntOrString::Int(port.into()))]),
+        }]),
+        ..Default::default()
+    };
+    input.maker.namespaced(at, namespace, NAME, NetworkPolicy { spec: Some(spec), ..Default::default() }).because("/spec/egress", reason)
 }
 
 /// The pods of a replica over several hosts talk to each other.

@@ -6,14 +6,14 @@ use super::super::super::folder::Folder;
 use super::super::super::kinds::kubeadm::API_PORT;
 use super::{Operator, Wave};
 use crate::Compilation;
-use crate::design::Encapsulation;
+use crate::design::{Cni, Encapsulation};
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::CILIUM,
     wave: Wave::PodNetwork,
-    wanted: |c| c.design.cluster.pods.as_ref().map(|_| "cluster.pods".into()),
+    wanted: |c| c.design.cluster.installs(Cni::Cilium).then(|| "cluster.pods".into()),
     values,
     reasons: &[
         ("/k8sServiceHost", "kube-proxy is off, so the service address of the API server does not work before Cilium does: the endpoint itself."),
@@ -25,7 +25,8 @@ pub const OPERATOR: Operator = Operator {
     serves: &[Folder::Namespaces, Folder::Nodes],
 };
 
-fn values(c: &Compilation) -> Value {
+/// Values of the chart, which distributions that package it take too.
+pub fn values(c: &Compilation) -> Value {
     let d = &c.design;
     let pods = d.cluster.pods.as_ref();
     let endpoint =

@@ -1,8 +1,9 @@
 //! The operators of a cluster: one file each, and the one list that says in which order they are installed.
 
+pub mod calico;
 mod ceph_csi;
 mod cert_manager;
-mod cilium;
+pub mod cilium;
 mod gpu_operator;
 mod jobset;
 mod kueue;
@@ -54,6 +55,7 @@ pub struct Operator {
 /// All of them, wave by wave.
 const ORDER: &[&Operator] = &[
     &cilium::OPERATOR,
+    &calico::OPERATOR,
     &cert_manager::OPERATOR,
     &prometheus::OPERATOR,
     &node_feature_discovery::OPERATOR,

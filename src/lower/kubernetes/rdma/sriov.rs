@@ -56,8 +56,7 @@ fn policy(rail: &Rail, functions: i64) -> Document {
         mtu: (!rail.infiniband()).then_some(rail.fabric().mtu),
         priority: 90,
     };
-    let policy = rail
-        .input
+    rail.input
         .maker
         .namespaced((&rail.pool.at, "rdma"), NAMESPACE, &name, SriovNetworkNodePolicy { spec, ..Default::default() })
         .from("/spec/numVfs", rail.pool.at.set("rdma.vfs"))
@@ -67,9 +66,8 @@ fn policy(rail: &Rail, functions: i64) -> Document {
                 None => format!("Pods ask for nvidia.com/{}: one port of each rail and no two of one.", rail.name()),
                 Some(_) => format!("Pods ask for nvidia.com/{}: of each rail one port on each plane.", rail.name()),
             },
-        );
-    let selector = "/spec/nicSelector/rootDevices";
-    if policy.value.pointer(selector).is_some() { policy.because(selector, "By PCI address: device numbers do not follow the rails.") } else { policy }
+        )
+        .because_if_set("/spec/nicSelector/rootDevices", "By PCI address: device numbers do not follow the rails.")
 }
 
 /// The network of a rail.
