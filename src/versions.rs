@@ -43,8 +43,8 @@ pub fn minor(version: &str) -> Option<u32> {
 /// The minor from which on the CPU manager's `strict-cpu-reservation` is generally available. Source: facts/kubelet-config.md.
 pub const STRICT_CPU_RESERVATION: u32 = 35;
 
-/// GPU driver branches and the version that each lowers to.
-pub const DRIVERS: &[(&str, &str)] = &[("580", "580.126.20"), ("595", "595.91.07")];
+/// GPU driver branches and the version that each lowers to. 575 is that of the CUDA 12.9.1 installer (cuda_12.9.1_575.57.08_linux.run).
+pub const DRIVERS: &[(&str, &str)] = &[("575", "575.57.08"), ("580", "580.126.20"), ("595", "595.91.07")];
 
 /// The full version of a driver branch; a full version stays.
 pub fn driver(version: &str) -> String {
@@ -81,12 +81,17 @@ charts! {
     PROMETHEUS "kube-prometheus-stack" "kube-prometheus-stack" "https://prometheus-community.github.io/helm-charts" "88.3.0" "monitoring" true;
     NFD "node-feature-discovery" "node-feature-discovery" "oci://registry.k8s.io/nfd/charts" "0.19.0" "node-feature-discovery" true;
     GPU_OPERATOR "gpu-operator" "gpu-operator" "https://helm.ngc.nvidia.com/nvidia" "v26.7.0" "gpu-operator" true;
+    AMD_GPU_OPERATOR "amd-gpu-operator" "gpu-operator-charts" "https://rocm.github.io/gpu-operator" "v1.5.1" "kube-amd-gpu" true;
+    NVIDIA_DRA "nvidia-dra-driver-gpu" "dra-driver-nvidia-gpu" "oci://registry.k8s.io/dra-driver-nvidia/charts" "0.4.1" "nvidia-dra-driver-gpu" true;
+    DRANET "dranet" "dranet" "oci://registry.k8s.io/networking/charts" "v1.5.0" "kube-system" true;
+    EFA_PLUGIN "aws-efa-k8s-device-plugin" "aws-efa-k8s-device-plugin" "https://aws.github.io/eks-charts" "v0.5.29" "kube-system" true;
     NETWORK_OPERATOR "network-operator" "network-operator" "https://helm.ngc.nvidia.com/nvidia" "26.4.1" "nvidia-network-operator" true;
     ROOK "rook-ceph" "rook-ceph" "https://charts.rook.io/release" "v1.20.6" "rook-ceph" true;
     CEPH_CSI "ceph-csi-drivers" "ceph-csi-drivers" "https://ceph.github.io/ceph-csi-operator" "1.0.4" "rook-ceph" true;
     TOPOLVM "topolvm" "topolvm" "https://topolvm.github.io/topolvm" "17.1.0" "topolvm-system" true;
     JOBSET "jobset" "jobset" "oci://registry.k8s.io/jobset/charts" "0.12.0" "jobset-system" false;
     LWS "lws" "lws" "oci://registry.k8s.io/lws/charts" "0.10.0" "lws-system" false;
+    VOLCANO "volcano" "volcano" "https://volcano-sh.github.io/helm-charts" "1.15.1" "volcano-system" false;
     KUEUE "kueue" "kueue" "oci://registry.k8s.io/kueue/charts" "0.19.2" "kueue-system" false;
 }
 
@@ -106,6 +111,8 @@ mod images {
     pub const GDS: Image = ("nvcr.io/nvidia/cloud-native", "nvidia-fs", "2.29.4");
     pub const NETWORK: Image = ("nvcr.io/nvidia/mellanox", "", "network-operator-v26.4.1");
     pub const CEPH: &str = "quay.io/ceph/ceph:v20.2.4";
+    /// Source: docs.habana.ai, release notes 1.22 (the plugin has the version of the SynapseAI release).
+    pub const GAUDI_PLUGIN: &str = "vault.habana.ai/docker-k8s-device-plugin/docker-k8s-device-plugin:1.22.0";
     pub const KUBE_VIP: &str = "ghcr.io/kube-vip/kube-vip:v1.2.3";
     pub const KUEUE_IMAGE: (&str, &str) = ("registry.k8s.io/kueue/kueue", "v0.19.2");
     pub const LWS_IMAGE: (&str, &str) = ("registry.k8s.io/lws/lws", "v0.10.0");

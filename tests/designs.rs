@@ -1,6 +1,8 @@
 //! Whole designs: the examples check and build to the bundles that are committed; published fabrics come out exactly.
 #![allow(clippy::disallowed_methods, reason = "tests read the repository")]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -28,7 +30,7 @@ fn problems(c: &Compilation) -> Vec<String> {
 /// `UPDATE_BUNDLES=1 cargo test --test designs` writes the bundles anew; read the diff before you commit it.
 #[test]
 fn examples_build_to_the_committed_bundles() {
-    for example in ["atlas", "starter", "inference"] {
+    for example in common::EXAMPLES {
         let dir = root().join("examples").join(example);
         let c = compile(&dir, "cluster.aic");
         assert_eq!(problems(&c), Vec::<String>::new(), "{example}");
@@ -57,7 +59,6 @@ fn nothing_that_is_asked_for_is_dropped_in_silence() {
         ("oversubscription = 1:1", "oversubscription = 1:1, sharp = true"),
         ("oversubscription = 1:1", "oversubscription = 1:1, pkey = 5"),
         ("rail = index, cidr", "rail = index, ipam = whereabouts, cidr"),
-        ("allocation = device_plugin", "allocation = dra"),
         ("access = read_write_many }", "access = read_write_many, snapshots { every = 1h, keep = 3 } }"),
         ("disks = data }", "disks = data, raid = raid0 }"),
         ("{ within = unit }", "{ within = unit, spread = rack }"),
@@ -153,7 +154,7 @@ fn a_workload_takes_its_files_and_no_others_with_it() {
 
 #[test]
 fn every_pod_of_the_examples_has_a_host() {
-    for example in ["atlas", "starter", "inference"] {
+    for example in common::EXAMPLES {
         let c = compile(&root().join("examples").join(example), "cluster.aic");
         for (workload, pods) in c.design.workloads.iter().zip(&c.nodes.pods) {
             for shape in &pods.shapes {
@@ -173,7 +174,7 @@ fn every_pod_of_the_examples_has_a_host() {
 #[test]
 fn the_work_for_the_examples_is_what_it_was() {
     let mut counted = BTreeMap::new();
-    for example in ["atlas", "starter", "inference"] {
+    for example in common::EXAMPLES {
         let c = compile(&root().join("examples").join(example), "cluster.aic");
         assert!(c.counters.std_bytes <= 25_000, "{example}");
         let documents = aic::lower::lower(&c).unwrap().documents();

@@ -12,9 +12,9 @@ use serde_json::Value;
 
 #[test]
 fn everything_that_a_bundle_names_is_in_it() {
-    for example in ["atlas", "starter", "inference"] {
+    for example in common::EXAMPLES {
         let bundle = Bundle::build(example);
-        assert!(bundle.pods().len() >= 2, "{example}");
+        assert!(!bundle.pods().is_empty(), "{example}");
         assert_eq!(bundle.faults(), Vec::<String>::new(), "{example}");
     }
 }

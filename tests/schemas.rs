@@ -13,7 +13,7 @@ use serde_json::Value;
 /// which belong to no API.
 fn example_objects() -> Objects {
     let mut texts: Vec<(String, String)> = Vec::new();
-    for example in ["atlas", "starter", "inference"] {
+    for example in common::EXAMPLES {
         let mut paths = Vec::new();
         for folder in ["kubernetes", "hosts", "control-plane"] {
             files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example).join("build").join(folder), &mut paths);

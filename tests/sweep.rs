@@ -25,29 +25,61 @@ const fn case(words: &'static [&'static str], base: &'static str, edits: &'stati
 
 /// What each word is built by.
 const CASES: &[Case] = &[
-    case(&["distribution kubeadm", "gitops none", "rdma sriov", "cni cilium", "ipam nv_ipam", "scheduler kueue"], "atlas", &[]),
-    case(&["gitops helmfile"], "atlas", &[("distribution = kubeadm", "distribution = kubeadm\n  gitops = helmfile")]),
-    case(&["gitops argocd"], "atlas", &[("distribution = kubeadm", "distribution = kubeadm\n  gitops = argocd")]),
-    case(&["gitops flux"], "atlas", &[("distribution = kubeadm", "distribution = kubeadm\n  gitops = flux")]),
-    case(&["distribution k3s"], "atlas", &[("distribution = kubeadm", "distribution = k3s")]),
-    case(&["distribution rke2"], "atlas", &[("distribution = kubeadm", "distribution = rke2")]),
-    case(&["cni calico"], "atlas", &[("cni = cilium", "cni = calico")]),
-    case(&["cni calico, packaged"], "atlas", &[("distribution = kubeadm", "distribution = rke2"), ("cni = cilium", "cni = calico")]),
-    case(&["cni none"], "atlas", &[("cni = cilium", "cni = none")]),
-    case(&["rdma shared"], "atlas", &[("rdma : sriov { fabric = compute, vfs = 1 }", "rdma : shared { fabric = compute, per_host = 16 }")]),
-    case(&["rdma host_device"], "atlas", &[("rdma : sriov { fabric = compute, vfs = 1 }", "rdma : host_device { fabric = compute }")]),
+    case(
+        &[
+            "distribution kubeadm",
+            "gitops none",
+            "rdma sriov",
+            "cni cilium",
+            "ipam nv_ipam",
+            "scheduler kueue",
+            "allocation device_plugin",
+            "sharing time_slicing",
+        ],
+        "examples/atlas",
+        &[],
+    ),
+    case(&["gitops helmfile"], "examples/atlas", &[("distribution = kubeadm", "distribution = kubeadm\n  gitops = helmfile")]),
+    case(&["gitops argocd"], "examples/atlas", &[("distribution = kubeadm", "distribution = kubeadm\n  gitops = argocd")]),
+    case(&["gitops flux", "distribution rke2"], "examples/rke2", &[]),
+    case(&["distribution k3s"], "examples/atlas", &[("distribution = kubeadm", "distribution = k3s")]),
+    case(&["cni calico", "scheduler volcano", "rdma host_device", "gpu vendor amd", "partition spx", "partition nps1"], "examples/amd", &[]),
+    case(&["cni calico, packaged"], "examples/rke2", &[("cni = cilium", "cni = calico")]),
+    case(&["cni none"], "examples/atlas", &[("cni = cilium", "cni = none")]),
+    case(&["allocation dra", "rdma shared"], "examples/nvl72", &[]),
+    case(&["rdma dra"], "examples/nvl72", &[("rdma : shared { fabric = compute, per_host = 4 }", "rdma : dra { fabric = compute }")]),
+    case(&["rdma dra, device plugin"], "examples/atlas", &[("rdma : sriov { fabric = compute, vfs = 1 }", "rdma : dra { fabric = compute }")]),
+    case(&["rdma shared, macvlan"], "examples/rke2", &[("rdma : sriov { fabric = compute, vfs = 1 }", "rdma : shared { fabric = compute, per_host = 16 }")]),
+    case(
+        &["gpu vendor nvidia", "gpu vendor intel", "sharing mps", "runtime default", "runtime kata", "partition cpx", "partition nps4"],
+        "tests/data/vendors.aic",
+        &[],
+    ),
+    case(&["runtime gvisor"], "tests/data/vendors.aic", &[("hosts = r[3].c, runtime = kata", "hosts = r[3].c, runtime = gvisor")]),
+    case(&["partition dpx"], "examples/amd", &[("compute = spx", "compute = dpx")]),
+    case(&["partition qpx"], "examples/amd", &[("compute = spx", "compute = qpx")]),
+    case(&["mig single", "mig mixed"], "examples/inference", &[]),
 ];
 
-/// The closed sets, by the name that cases use.
-fn all_words() -> Vec<(&'static str, &'static [&'static str])> {
-    vec![("gitops", Gitops::WORDS)]
-}
+/// The closed sets that this test covers, by the name that cases use.
+const SETS: &[(&str, &[&str])] = &[
+    ("gitops", Gitops::WORDS),
+    ("allocation", Allocation::WORDS),
+    ("sharing", SharingMode::WORDS),
+    ("runtime", Runtime::WORDS),
+    ("gpu vendor", GpuVendor::WORDS),
+    ("partition", ComputePartition::WORDS),
+    ("partition", MemoryPartition::WORDS),
+    ("mig", MigStrategy::WORDS),
+];
 
 fn sources(case: &Case) -> BTreeMap<String, String> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(case.base);
+    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join(case.base);
+    let files =
+        if base.is_dir() { vec![("cluster.aic", base.join("cluster.aic")), ("hardware.aic", base.join("hardware.aic"))] } else { vec![("cluster.aic", base)] };
     let mut out = BTreeMap::new();
-    for name in ["cluster.aic", "hardware.aic"] {
-        if let Ok(text) = std::fs::read_to_string(dir.join(name)) {
+    for (name, path) in files {
+        if let Ok(text) = std::fs::read_to_string(path) {
             out.insert(name.to_owned(), text);
         }
     }
@@ -89,7 +121,7 @@ fn every_word_is_built() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let built: BTreeSet<&str> = CASES.iter().flat_map(|c| c.words).copied().collect();
-    for (set, words) in all_words() {
+    for (set, words) in SETS {
         let missing: Vec<&&str> = words.iter().filter(|word| !built.contains(format!("{set} {word}").as_str())).collect();
         assert!(missing.is_empty(), "no case for {set} {missing:?}");
     }

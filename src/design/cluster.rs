@@ -71,6 +71,14 @@ impl Distribution {
 }
 
 impl Distribution {
+    /// Whether the image of a GPU host has driver and container toolkit already.
+    pub fn brings_gpu_driver(self) -> bool {
+        match self {
+            Self::Talos | Self::Eks | Self::Gke | Self::Aks => true,
+            Self::Kubeadm | Self::K3s | Self::Rke2 | Self::Openshift => false,
+        }
+    }
+
     /// Where its containerd listens, if that is not the usual place.
     pub fn containerd_socket(self) -> Option<&'static str> {
         match self {

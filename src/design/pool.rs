@@ -74,6 +74,16 @@ pub struct PoolGpu {
 }
 
 impl PoolGpu {
+    /// Devices that one GPU is to Kubernetes, as AMD's compute partitions.
+    pub fn partitions(&self) -> i64 {
+        match self.partition.map(|p| p.compute) {
+            None | Some(ComputePartition::Spx) => 1,
+            Some(ComputePartition::Dpx) => 2,
+            Some(ComputePartition::Qpx) => 4,
+            Some(ComputePartition::Cpx) => 8,
+        }
+    }
+
     /// Whether the device plugin needs settings of the pool's own: slices, or shared GPUs.
     pub fn own_plugin_config(&self) -> bool {
         self.sharing.is_some() || self.mig.is_some()
@@ -156,8 +166,8 @@ impl Rdma {
     /// Whether RDMA devices live in the network namespace of one pod; else every pod of the host sees all of them.
     pub fn exclusive(self) -> bool {
         match self {
-            Rdma::Sriov { .. } | Rdma::HostDevice | Rdma::Dra => true,
-            Rdma::Shared { .. } | Rdma::Efa => false,
+            Rdma::Sriov { .. } | Rdma::HostDevice => true,
+            Rdma::Shared { .. } | Rdma::Efa | Rdma::Dra => false,
         }
     }
 

@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::Compilation;
 use crate::base::Rational;
 use crate::base::quantity::to_f64;
+use crate::nodes::resources::by_claim;
 use crate::nodes::{NodeTaint, PodShape, Resources, format_amount, levels};
 use crate::topology::storage::figures;
 
@@ -194,6 +195,9 @@ struct Pods<'a> {
     template: &'a str,
     count: usize,
     requests: BTreeMap<String, String>,
+    /// What they get by claims (DRA), under the names that quotas count it by.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    claims: BTreeMap<String, String>,
     candidates: Vec<&'a str>,
     placed: Vec<&'a str>,
 }
@@ -457,9 +461,9 @@ fn workloads<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S:
                 .flat_map(|shape| {
                     // The first pod of a LeaderWorkerSet's group is its leader, which has a template of its own.
                     if pods.object == "LeaderWorkerSet" && w.roles().is_empty() {
-                        vec![template(c, shape, "leader", |pod| pod % shape.gang == 0), template(c, shape, "worker", |pod| pod % shape.gang != 0)]
+                        vec![template(c, w, shape, "leader", |pod| pod % shape.gang == 0), template(c, w, shape, "worker", |pod| pod % shape.gang != 0)]
                     } else {
-                        vec![template(c, shape, &shape.template, |_| true)]
+                        vec![template(c, w, shape, &shape.template, |_| true)]
                     }
                 })
                 .collect(),
@@ -468,12 +472,17 @@ fn workloads<S: Serializer>(c: &&Compilation, serializer: S) -> Result<S::Ok, S:
 }
 
 /// The pods of a shape that one template makes, by their place in it.
-fn template<'a>(c: &'a Compilation, shape: &'a PodShape, name: &'a str, makes: impl Fn(usize) -> bool) -> Pods<'a> {
-    let name_of = |host: &usize| c.design.hosts[*host].name.as_str();
+fn template<'a>(c: &'a Compilation, workload: &crate::design::Workload, shape: &'a PodShape, name: &'a str, makes: impl Fn(usize) -> bool) -> Pods<'a> {
+    let d = &c.design;
+    let name_of = |host: &usize| d.hosts[*host].name.as_str();
+    let pool = d.pool_of(workload).map(|id| &d.pools[id]);
+    let claimed = |name: &String| pool.is_some_and(|pool| by_claim(d, pool, name));
+    let (claims, requests) = quantities(&shape.requests).into_iter().partition(|(name, _)| claimed(name));
     Pods {
         template: name,
         count: (0..shape.count).filter(|pod| makes(*pod)).count(),
-        requests: quantities(&shape.requests),
+        requests,
+        claims,
         candidates: shape.candidates.iter().map(name_of).collect(),
         placed: shape.placed.iter().enumerate().filter(|(pod, _)| makes(*pod)).map(|(_, host)| name_of(host)).collect(),
     }

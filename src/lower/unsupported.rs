@@ -3,8 +3,8 @@
 use super::distributions;
 use crate::base::{Diagnostic, Span};
 use crate::design::{
-    Allocation, Cni, Design, Ipam, Os, Provisioner, Raid, Redundancy, Runtime, Scheduler, ShapeWord, SharingMode, StorageWord, SwitchOs, TrainingForm, Vip,
-    WorkloadKind, WorkloadWord,
+    Cni, Design, GpuVendor, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Scheduler, ShapeWord, StorageWord, SwitchOs, TrainingForm, Vip, Word, WorkloadKind,
+    WorkloadWord,
 };
 
 fn fault(span: Span, what: &str, instead: &str) -> Diagnostic {
@@ -23,7 +23,7 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
             "distribution = kubeadm; `aic check` and `--emit plan` work for all",
         ));
     }
-    if cluster.scheduler != Scheduler::Kueue {
+    if matches!(cluster.scheduler, Scheduler::Kai | Scheduler::Kube) {
         out.push(fault(at.field("scheduler"), &format!("scheduler = {}", cluster.scheduler), "scheduler = kueue"));
     }
     if let Some(pods) = cluster.pods.as_ref().filter(|p| !matches!(p.cni, Cni::Cilium | Cni::Calico | Cni::None)) {
@@ -95,20 +95,11 @@ fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
     for pool in &design.pools {
         let at = &pool.at;
         if let Some(gpu) = &pool.gpu {
-            let vendor = pool.hosts.first().and_then(|h| design.hosts[*h].system.gpu_model().and_then(|g| g.vendor.clone()));
-            if vendor.as_deref() != Some("nvidia") {
-                out.push(fault(at.field("gpu"), "a pool of other GPUs than NVIDIA's", "NVIDIA GPUs"));
+            let vendor = pool.hosts.first().and_then(|h| design.hosts[*h].system.gpu_model()).and_then(|g| g.vendor.as_deref());
+            if let Some(vendor) = vendor.filter(|v| GpuVendor::parse(v).is_none()) {
+                out.push(fault(at.field("gpu"), &format!("an operator for GPUs of {vendor}"), "GPUs of nvidia, amd or intel"));
             }
-            if gpu.allocation == Allocation::Dra {
-                out.push(fault(at.field("gpu.allocation"), "allocation = dra", "allocation = device_plugin"));
-            }
-            if gpu.imex {
-                out.push(fault(at.field("gpu.imex"), "IMEX", "imex = false"));
-            }
-            if gpu.sharing.as_ref().is_some_and(|s| s.mode == SharingMode::Mps) {
-                out.push(fault(at.field("gpu.sharing"), "sharing : mps", "sharing : time_slicing"));
-            }
-            if !gpu.driver.contains('.') && crate::versions::driver(&gpu.driver) == gpu.driver {
+            if design.gpu_vendor(pool) == GpuVendor::Nvidia && !gpu.driver.contains('.') && crate::versions::driver(&gpu.driver) == gpu.driver {
                 out.push(fault(
                     at.field("gpu.driver"),
                     &format!("driver branch {}, whose newest version is not in the table,", gpu.driver),
@@ -116,19 +107,12 @@ fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
                 ));
             }
         }
-        if let Some(rdma) = pool.rdma.as_ref().filter(|r| !r.mode.by_network_operator()) {
+        if let Some(rdma) = pool.rdma.as_ref().filter(|r| !r.mode.by_network_operator() && r.mode != Rdma::Dra) {
             out.push(fault(at.field("rdma"), &format!("rdma : {}", rdma.mode.word()), "rdma : sriov"));
         }
         if pool.nodes.is_some() {
             out.push(fault(at.field("nodes"), "a cloud node group", "hosts of your own"));
         }
-        if pool.runtime != Runtime::Default {
-            out.push(fault(at.field("runtime"), &format!("runtime = {}", pool.runtime), "runtime = default"));
-        }
-    }
-    let gpu: Vec<_> = design.pools.iter().filter_map(|p| Some((p, p.gpu.as_ref()?))).collect();
-    if let Some((pool, _)) = gpu.iter().find(|(_, g)| g.driver != gpu[0].1.driver) {
-        out.push(fault(pool.at.field("gpu.driver"), "a second driver in one cluster", "the same driver in all pools"));
     }
 }
 

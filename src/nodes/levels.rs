@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::design::{Design, Level, Pool, PoolRole, TopologyLabels, Word as _};
+use crate::design::{Allocation, Design, Level, Pool, PoolRole, TopologyLabels, Word as _};
 use crate::topology::Topology;
 
 /// The label key of a level.
@@ -80,6 +80,13 @@ pub fn labels(design: &Design, topology: &Topology, levels: &[(Level, String)], 
         }
         if gpu.mig.is_some() {
             out.insert("nvidia.com/mig.config".into(), pool.name.clone());
+        }
+        if gpu.allocation == Allocation::Dra {
+            // The operator's own switch: no second allocator of the same GPUs on this host.
+            out.insert("nvidia.com/gpu.deploy.device-plugin".into(), "false".into());
+        }
+        if gpu.partition.is_some() {
+            out.insert("dcm.amd.com/gpu-config-profile".into(), pool.name.clone());
         }
     }
     out.extend(pool.labels.clone());

@@ -1,9 +1,9 @@
 //! Pod shapes of workloads.
 
 use super::gpu_resource;
-use super::resources::{Resources, hugepage_resource, mig_resource, rail_ports, rails};
+use super::resources::{CHANNELS, Resources, hugepage_resource, mig_resource, ports};
 use crate::base::Quantity;
-use crate::design::{Design, MigStrategy, Pool, Rdma, TrainingForm, Workload, WorkloadKind};
+use crate::design::{Design, MigStrategy, Pool, TrainingForm, Workload, WorkloadKind};
 
 /// Equal pods of a workload.
 #[derive(Clone, Debug)]
@@ -90,13 +90,12 @@ fn requests(design: &Design, pool: &Pool, workload: &Workload, gpus: i64, cpu: i
         out.insert(if renamed { format!("{base}.shared") } else { base.to_owned() }, gpus.into());
     }
     if workload.rdma
-        && let (Some(rdma), Some(host)) = (&pool.rdma, pool.hosts.first())
+        && let Some(host) = pool.hosts.first()
     {
-        if rdma.mode == Rdma::Efa {
-            out.insert("vpc.amazonaws.com/efa".into(), rails(design, pool, *host).len() as i128);
-        } else {
-            out.extend(rail_ports(design, pool, *host).iter().map(|port| (port.resource(rdma.mode), 1)));
-        }
+        out.extend(ports(design, pool, *host));
+    }
+    if pool.gpu.as_ref().is_some_and(|gpu| gpu.imex) && workload.nodes > 1 && gpus > 0 {
+        out.insert(CHANNELS.into(), 1);
     }
     out
 }

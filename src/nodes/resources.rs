@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{NodeShape, gpu_resource};
 use crate::base::Rational;
-use crate::design::{Design, DeviceKind, Mig, MigStrategy, Pool, Rdma};
+use crate::design::{Allocation, Design, DeviceKind, Mig, MigStrategy, Pool, Rdma};
 
 /// Amounts by resource name: CPUs and devices whole, memory and disk in bytes.
 pub type Resources = BTreeMap<String, i128>;
@@ -59,6 +59,9 @@ pub fn shape(design: &Design, pool: &Pool, host: usize) -> NodeShape {
     }
     capacity.extend(gpus(design, pool, host));
     capacity.extend(rdma(design, pool, host));
+    if pool.gpu.as_ref().is_some_and(|gpu| gpu.imex) {
+        capacity.insert(CHANNELS.into(), system.gpus().count() as i128);
+    }
     let mut allocatable = capacity.clone();
     allocatable.insert("cpu".into(), threads - i128::from(pool.reserved_cores * system.threads_per_core()));
     let left = memory - pool.reserved.whole() - pool.eviction.whole() - pages;
@@ -107,7 +110,7 @@ pub fn gpus(design: &Design, pool: &Pool, host: usize) -> Resources {
             }
         }
         Some(Mig { strategy: MigStrategy::Single, layout }) => units.push((gpu_resource(design, pool).to_owned(), count * layout.len() as i128)),
-        None => units.push((gpu_resource(design, pool).to_owned(), count)),
+        None => units.push((gpu_resource(design, pool).to_owned(), count * i128::from(gpu.partitions()))),
     }
     for (name, amount) in units {
         match &gpu.sharing {
@@ -181,13 +184,34 @@ pub fn rail_ports(design: &Design, pool: &Pool, host: usize) -> Vec<RailPort> {
     .collect()
 }
 
+/// What a host hands out of its ports: as many of each rail as pods may have one.
 fn rdma(design: &Design, pool: &Pool, host: usize) -> Resources {
+    let each = pool.rdma.as_ref().map_or(0, |r| i128::from(r.mode.pods_per_port()));
+    ports(design, pool, host).into_iter().map(|(name, n)| (name, n * each)).collect()
+}
+
+/// What a pod asks for that gets a port of each rail.
+pub fn ports(design: &Design, pool: &Pool, host: usize) -> Resources {
     let Some(rdma) = &pool.rdma else { return Resources::new() };
-    if rdma.mode == Rdma::Efa {
-        return Resources::from([("vpc.amazonaws.com/efa".to_owned(), rails(design, pool, host).len() as i128)]);
+    let all = || rails(design, pool, host).len() as i128;
+    match rdma.mode {
+        Rdma::Efa => Resources::from([("vpc.amazonaws.com/efa".to_owned(), all())]),
+        Rdma::Dra => Resources::from([(CLAIMED_PORTS.to_owned(), rail_ports(design, pool, host).len() as i128)]),
+        Rdma::Sriov { .. } | Rdma::Shared { .. } | Rdma::HostDevice => {
+            rail_ports(design, pool, host).iter().map(|port| (port.resource(rdma.mode), 1)).collect()
+        }
     }
-    let each = i128::from(rdma.mode.pods_per_port());
-    rail_ports(design, pool, host).iter().map(|port| (port.resource(rdma.mode), each)).collect()
+}
+
+/// RDMA ports that are handed out by claims (DRA): the name that counts them, here and in quotas.
+pub const CLAIMED_PORTS: &str = "dra.net/rdma";
+/// Channels of an NVLink domain, which are claimed too: one a pod.
+pub const CHANNELS: &str = "nvidia.com/imex-channel";
+
+/// Whether pods get a resource by a claim, and must not ask for it among their resources.
+pub fn by_claim(design: &Design, pool: &Pool, name: &str) -> bool {
+    let gpus = pool.gpu.as_ref().is_some_and(|gpu| gpu.allocation == Allocation::Dra);
+    name == CLAIMED_PORTS || name == CHANNELS || (gpus && name == gpu_resource(design, pool))
 }
 
 /// Bytes a second of one rail port.

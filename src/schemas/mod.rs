@@ -91,7 +91,7 @@ impl Schemas {
         };
         let mut out = structural::faults(&found.schema, object);
         // Rules are written for objects that satisfy the schema.
-        if out.is_empty() {
+        if !out.iter().any(|fault| matches!(fault, Fault::Refused(..))) {
             expressions::faults(&found.schema, object, &mut out);
         }
         out

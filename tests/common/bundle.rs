@@ -98,6 +98,20 @@ impl Bundle {
                         need(self.named("ResourceFlavor", None, name).is_some(), format!("no ResourceFlavor {name}"));
                     }
                 }
+                "PodGroup" => {
+                    let queue = text(&object["spec"]["queue"]);
+                    need(self.named("Queue", None, queue).is_some(), format!("no Queue {queue}"));
+                }
+                "HyperNode" => {
+                    for member in list(&object["spec"]["members"]) {
+                        if let Some(name) = member["selector"]["exactMatch"]["name"].as_str() {
+                            need(self.named("HyperNode", None, name).is_some(), format!("no HyperNode {name}"));
+                        }
+                        let labels = &member["selector"]["labelMatch"]["matchLabels"];
+                        let matched = labels.is_null() || list(&self.plan["hosts"]).any(|h| contains(&h["labels"], labels));
+                        need(matched, "a member that no host is".into());
+                    }
+                }
                 "ResourceFlavor" => {
                     let topology = text(&object["spec"]["topologyName"]);
                     need(self.named("Topology", None, topology).is_some(), format!("no Topology {topology}"));
@@ -203,6 +217,17 @@ impl Bundle {
                 let limit = &container["resources"]["limits"][resource];
                 need(*limit == container["resources"]["requests"][resource], format!("{resource}: request and limit differ"));
             }
+        }
+        let claims: BTreeMap<&str, &str> = list(&spec["resourceClaims"]).map(|c| (text(&c["name"]), text(&c["resourceClaimTemplateName"]))).collect();
+        for template in claims.values() {
+            let domain = |o: &&Value| o["kind"] == "ComputeDomain" && o["spec"]["channel"]["resourceClaimTemplate"]["name"] == **template;
+            let made = self.named("ResourceClaimTemplate", namespace, template).is_some() || self.objects.iter().any(|o| domain(&o));
+            need(made, format!("no ResourceClaimTemplate {template}"));
+        }
+        let used: BTreeSet<&str> = list(&container["resources"]["claims"]).map(|c| text(&c["name"])).collect();
+        need(used == claims.keys().copied().collect(), "claims of the pod and of its container differ".into());
+        if let Some(group) = template["metadata"]["annotations"]["scheduling.k8s.io/group-name"].as_str() {
+            need(self.named("PodGroup", namespace, group).is_some(), format!("no PodGroup {group}"));
         }
         if let Some(account) = spec["serviceAccountName"].as_str() {
             need(self.named("ServiceAccount", namespace, account).is_some(), format!("no ServiceAccount {account}"));

@@ -3,3 +3,6 @@
 
 pub mod bundle;
 pub mod schemas;
+
+/// The examples, whose bundles are committed.
+pub const EXAMPLES: &[&str] = &["atlas", "starter", "inference", "amd", "nvl72", "rke2"];

@@ -106,7 +106,8 @@ pub fn built_in(shared: &Path, objects: &Objects) -> (Vec<String>, usize) {
 /// What is wrong with custom resources, and how many kinds there were.
 pub fn custom(shared: &Path, objects: &Objects) -> (Vec<String>, usize) {
     let mut needed = objects.clone();
-    needed.retain(|_, objects| is_custom(&objects[0].1));
+    // k3s brings the definition of its chart settings itself; it is not among the exported ones.
+    needed.retain(|(_, kind), objects| is_custom(&objects[0].1) && kind != "HelmChartConfig");
     let mut paths = Vec::new();
     files(&shared.join("crds"), &mut paths);
     // NVIDIA's set of the SR-IOV operator is the newer one and comes last.
@@ -116,11 +117,19 @@ pub fn custom(shared: &Path, objects: &Objects) -> (Vec<String>, usize) {
     let mut wrong = Vec::new();
     for (kind, objects) in &needed {
         for (file, object) in objects {
-            wrong.extend(schemas.faults(object).into_iter().map(|fault| format!("{file}: {kind:?} {}: {fault:?}", object["metadata"]["name"])));
+            // AMD's pattern of a socket's path is no regular expression outside Go.
+            let known = |fault: &Fault| matches!(fault, Fault::NotEvaluated(at, ..) if at.contains("SocketPath"));
+            wrong.extend(
+                schemas
+                    .faults(object)
+                    .into_iter()
+                    .filter(|fault| !known(fault))
+                    .map(|fault| format!("{file}: {kind:?} {}: {fault:?}", object["metadata"]["name"])),
+            );
         }
         let mut spoilt = objects[0].1.clone();
         spoilt["sepc"] = json!({});
-        assert!(matches!(schemas.faults(&spoilt)[..], [Fault::Refused(..), ..]), "{kind:?} accepts an unknown field");
+        assert!(schemas.faults(&spoilt).iter().any(|fault| matches!(fault, Fault::Refused(..))), "{kind:?} accepts an unknown field");
     }
     (wrong, needed.len())
 }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use super::{Artifacts, Content};
 use crate::Compilation;
 use crate::base::quantity::to_f64;
-use crate::design::{Iommu, Pool, PoolRole, System};
+use crate::design::{GpuVendor, Iommu, Pool, PoolRole, System};
 
 /// What stands on the hosts of a pool whoever installs Kubernetes there: `units` start containerd, whose limits pods inherit.
 pub fn common(c: &Compilation, pool: &Pool, units: &[&str], artifacts: &mut Artifacts) {
@@ -18,7 +18,7 @@ pub fn common(c: &Compilation, pool: &Pool, units: &[&str], artifacts: &mut Arti
     let Some(host) = pool.hosts.first().map(|h| &c.design.hosts[*h]) else { return };
     artifacts.text(format!("{dir}/kernel-cmdline"), kernel(c, pool, &host.system));
     artifacts.text(format!("{dir}/sysctl.conf"), sysctl(pool));
-    artifacts.text(format!("{dir}/modprobe.conf"), modprobe(pool));
+    artifacts.text(format!("{dir}/modprobe.conf"), modprobe(c, pool));
     let memlock = pool.rdma.is_some();
     let files: Vec<String> = units.iter().map(|unit| format!("{unit}-limits.conf")).collect();
     let login = format!(
@@ -84,9 +84,9 @@ fn sysctl(pool: &Pool) -> String {
     out
 }
 
-fn modprobe(pool: &Pool) -> String {
+fn modprobe(c: &Compilation, pool: &Pool) -> String {
     let mut out = String::from("# /etc/modprobe.d/90-aic.conf\n");
-    if pool.gpu.is_some() {
+    if pool.gpu.is_some() && c.design.gpu_vendor(pool) == GpuVendor::Nvidia {
         out.push_str("# the GPU Operator loads NVIDIA's driver from a container: the in-tree driver must not take the GPU\nblacklist nouveau\noptions nouveau modeset=0\n");
     }
     match pool.rdma.as_ref().map(|r| r.mode.exclusive()) {
@@ -94,7 +94,7 @@ fn modprobe(pool: &Pool) -> String {
         Some(false) => out.push_str("# pods share the RDMA devices of the host, which every network namespace sees\noptions ib_core netns_mode=1\n"),
         None => {}
     }
-    if pool.gpu.is_none() && pool.rdma.is_none() {
+    if out.lines().count() == 1 {
         out.push_str("# nothing to set in this pool\n");
     }
     out

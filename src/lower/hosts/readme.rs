@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::{Artifacts, network::host_port};
 use crate::Compilation;
-use crate::design::{DeviceKind, Pool};
+use crate::design::{DeviceKind, GpuVendor, Pool, Runtime};
 use crate::nodes::resources::{RailPort, rail_ports};
 
 /// File, what it becomes, when.
@@ -42,6 +42,11 @@ pub fn page(c: &Compilation, artifacts: &Artifacts, units: &[&str], rows: &[Row]
         "\nThe image of a host brings what no file here sets: {} with netplan, {image}, LVM, time and name service, and on hosts with RDMA the adapter's driver.",
         c.design.cluster.os.word().replacen('_', " ", 1).replace('_', ".")
     );
+    for pool in &c.design.pools {
+        for brought in brought(c, pool) {
+            let _ = writeln!(out, "\nThe image of pool {} also brings {brought}.", pool.name);
+        }
+    }
     let mut seen: Vec<&str> = Vec::new();
     for pool in c.design.pools.iter().filter(|p| p.rdma.is_some()) {
         let Some(host) = pool.hosts.first().copied() else { continue };
@@ -50,6 +55,24 @@ pub fn page(c: &Compilation, artifacts: &Artifacts, units: &[&str], rows: &[Row]
             seen.push(&system.name);
             out += &port_table(c, pool, host);
         }
+    }
+    out
+}
+
+/// What no operator of the bundle installs on the hosts of a pool.
+fn brought(c: &Compilation, pool: &Pool) -> Vec<String> {
+    let mut out = Vec::new();
+    match (c.design.gpu_vendor(pool), &pool.gpu) {
+        (GpuVendor::Amd, Some(gpu)) if c.design.cluster.mirror.is_none() => out.push(format!("the amdgpu driver of ROCm {}", gpu.driver)),
+        (GpuVendor::Intel, Some(gpu)) => {
+            out.push(format!("Gaudi's driver and firmware {}, and habana-container-runtime as the handler `habana` of containerd", gpu.driver))
+        }
+        (GpuVendor::Nvidia | GpuVendor::Amd | GpuVendor::Intel, _) => {}
+    }
+    match pool.runtime {
+        Runtime::Default => {}
+        Runtime::Kata => out.push("kata-containers (kata-deploy of its release) and, where it has GPUs, their binding to vfio-pci".into()),
+        Runtime::Gvisor => out.push("runsc and containerd-shim-runsc-v1, and the handler `runsc` of containerd (gvisor.dev, containerd quick start)".into()),
     }
     out
 }

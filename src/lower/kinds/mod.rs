@@ -3,6 +3,7 @@
 //!
 //! Field names are the API's own; what they mean stands in the API's documentation and is not repeated.
 
+pub mod amd;
 pub mod argocd;
 pub mod ceph;
 pub mod cilium;
@@ -16,11 +17,12 @@ pub mod monitoring;
 pub mod network_operator;
 pub mod nvidia;
 pub mod rancher;
+pub mod volcano;
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    EnvVar, EnvVarSource, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector, Taint, Toleration,
+    Affinity, EnvVar, EnvVarSource, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector, Taint, Toleration,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -196,6 +198,11 @@ pub fn nodes_with(key: &str, values: &[&str]) -> NodeSelector {
             ..Default::default()
         }],
     }
+}
+
+/// The same as a whole pod's affinity.
+pub fn affinity_of(key: &str, values: &[&str]) -> Affinity {
+    Affinity { node_affinity: Some(affinity(key, values)), ..Default::default() }
 }
 
 /// A required affinity for nodes whose label has one of some values.

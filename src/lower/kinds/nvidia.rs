@@ -1,8 +1,8 @@
-//! NVIDIA GPU Operator.
+//! NVIDIA GPU Operator and DRA driver.
 
 use k8s_openapi::api::core::v1::Toleration;
 
-use super::{custom_resources, parts};
+use super::{Texts, custom_resources, parts};
 use crate::versions::Image;
 
 custom_resources! {
@@ -11,7 +11,36 @@ custom_resources! {
     }
 }
 
+custom_resources! {
+    "nvidia.com" / "v1alpha1" {
+        ClusterResourceScope NVIDIADriver { spec: NVIDIADriverSpec }
+    }
+}
+
+custom_resources! {
+    "resource.nvidia.com" / "v1beta1" {
+        NamespaceResourceScope ComputeDomain { spec: ComputeDomainSpec }
+    }
+}
+
 parts! {
+    ComputeDomainSpec { num_nodes: i64, channel: DomainChannel }
+    DomainChannel { resource_claim_template: ClaimTemplate }
+    ClaimTemplate { name: String }
+    NVIDIADriverSpec {
+        default: bool,
+        driver_type: &'static str,
+        repository: &'static str,
+        image: &'static str,
+        version: String,
+        kernel_module_type: &'static str,
+        use_precompiled: bool,
+        rdma: Switch,
+        gdrcopy: Operand,
+        manager: Operand,
+        node_selector: Texts,
+        tolerations: Vec<Toleration>,
+    }
     ClusterPolicySpec {
         operator: Operator,
         daemonsets: Daemonsets,

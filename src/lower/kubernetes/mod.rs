@@ -19,6 +19,7 @@ use super::kinds::Kustomization;
 use super::object::{Document, Maker};
 use super::{Artifacts, Content};
 use crate::Compilation;
+use crate::design::Allocation;
 use crate::versions;
 
 pub use rdma::drained_at_once;
@@ -103,6 +104,13 @@ fn namespaces(input: &Input, artifacts: &mut Artifacts) {
         document.source.clone_from(&source);
         document.value["metadata"]["annotations"] = serde_json::json!({ format!("{}/source", d.cluster.label_domain): source });
         document = document.label(POD_SECURITY, "privileged");
+        if chart.namespace == versions::GPU_OPERATOR.namespace
+            && input.gpu_pools().any(|(_, p)| p.gpu.as_ref().is_some_and(|g| g.allocation == Allocation::Dra))
+        {
+            document = document
+                .label(ADMIN_ACCESS, "true")
+                .because("/metadata/labels/resource.kubernetes.io~1admin-access", "Its exporter may look at GPUs that others have claimed.");
+        }
         if chart.namespace == versions::TOPOLVM.namespace {
             document =
                 document.label("topolvm.io/webhook", "ignore").because("/metadata/labels/topolvm.io~1webhook", "Its own webhook must not wait for itself.");
@@ -120,6 +128,7 @@ fn namespaces(input: &Input, artifacts: &mut Artifacts) {
     }
 }
 
+const ADMIN_ACCESS: &str = "resource.kubernetes.io/admin-access";
 const POD_SECURITY: &str = "pod-security.kubernetes.io/enforce";
 
 /// A `kustomization.yaml` in each folder; nodes/ stands outside the root, since a Node that is applied before its host joins loses its taints.

@@ -7,7 +7,8 @@ use super::super::install::operators;
 use super::super::kinds::monitoring::{Endpoint, NamespaceSelector, PodMonitor, PodMonitorSpec, PrometheusRule, PrometheusRuleSpec, Rule, RuleGroup};
 use super::super::kinds::{labelled, texts};
 use super::Input;
-use crate::design::{Design, DeviceKind, Pool};
+use crate::design::{Design, DeviceKind, GpuVendor, Pool, Rdma};
+use crate::nodes::resources::rail_ports;
 use crate::versions;
 
 /// Lowers the folder.
@@ -152,7 +153,9 @@ fn pool_alerts(input: &Input, pool: &Pool) -> Vec<Rule> {
     let title = title(&pool.name);
     let hosts = pattern(d, &pool.hosts);
     let mut rules = Vec::new();
-    for (resource, amount) in crate::nodes::resources::gpus(d, pool, pool.hosts[0]) {
+    // The kubelet advertises what a device plugin hands out, not what is claimed.
+    let counted = |name: &str| !crate::nodes::resources::by_claim(d, pool, name);
+    for (resource, amount) in crate::nodes::resources::gpus(d, pool, pool.hosts[0]).into_iter().filter(|(name, _)| counted(name)) {
         let total = amount * pool.hosts.len() as i128;
         let metric = resource.replace(['.', '/', '-'], "_");
         rules.push(alert(
@@ -164,10 +167,15 @@ fn pool_alerts(input: &Input, pool: &Pool) -> Vec<Rule> {
             &pool.at.source,
         ));
     }
-    if pool.rdma.is_some() {
+    if let Some((first, ..)) = pool.rdma.as_ref().and_then(|r| Some((rail_ports(d, pool, *pool.hosts.first()?).first()?.resource(r.mode), r)))
+        && pool.rdma.as_ref().is_some_and(|r| r.mode.by_network_operator())
+    {
+        let prefix = first.split('/').next().unwrap_or("").replace('.', "_");
+        let pods = pool.rdma.as_ref().map_or(1, |r| if matches!(r.mode, Rdma::Shared { .. }) { r.mode.pods_per_port() } else { 1 });
+        let total = pool.hosts.len() as i64 * pods;
         rules.push(alert(
             format!("{title}RailMissing"),
-            format!("sum by (resource) (kube_node_status_allocatable{{resource=~\"nvidia_com_rail[0-9]+\", node=~\"{hosts}\"}}) < {}", pool.hosts.len()),
+            format!("sum by (resource) (kube_node_status_allocatable{{resource=~\"{prefix}_rail[0-9]+\", node=~\"{hosts}\"}}) < {total}"),
             "10m",
             "critical",
             format!("A rail has fewer ports than the {} hosts of the design.", pool.hosts.len()),
@@ -175,24 +183,32 @@ fn pool_alerts(input: &Input, pool: &Pool) -> Vec<Rule> {
         ));
     }
     rules.extend(rail_speed(input, pool, &hosts));
-    rules.push(alert(
-        format!("{title}GpuXid"),
-        format!("max by (Hostname, gpu) (DCGM_FI_DEV_XID_ERRORS{{Hostname=~\"{hosts}\"}}) > 0"),
-        "1m",
-        "warning",
-        "A GPU reports an Xid error.",
-        &format!("{}.gpu", pool.at.source),
-    ));
-    // Low utilisation is an alert for people, never a reason to move a job.
-    rules.push(alert(
-        format!("{title}GpusIdle"),
-        format!("avg by (Hostname) (DCGM_FI_DEV_GPU_UTIL{{Hostname=~\"{hosts}\"}}) < 10"),
-        "2h",
-        "info",
-        "GPUs look idle: data loading, communication, checkpoints or the queue are the places to look.",
-        &pool.at.source,
-    ));
+    rules.extend(gpu_alerts(d, pool, &title, &hosts));
     rules
+}
+
+/// What the exporter of the GPUs' vendor tells: faults, and idleness, which is an alert for people and never a reason to move a job.
+fn gpu_alerts(d: &Design, pool: &Pool, title: &str, hosts: &str) -> Vec<Rule> {
+    let (fault, summary, idle) = match d.gpu_vendor(pool) {
+        GpuVendor::Nvidia => (
+            format!("max by (Hostname, gpu) (DCGM_FI_DEV_XID_ERRORS{{Hostname=~\"{hosts}\"}}) > 0"),
+            "A GPU reports an Xid error.",
+            format!("avg by (Hostname) (DCGM_FI_DEV_GPU_UTIL{{Hostname=~\"{hosts}\"}}) < 10"),
+        ),
+        GpuVendor::Amd => (
+            format!("min by (hostname, gpu_id) (gpu_health{{hostname=~\"{hosts}\"}}) < 1"),
+            "The exporter calls a GPU unhealthy.",
+            format!("avg by (hostname) (gpu_gfx_activity{{hostname=~\"{hosts}\"}}) < 10"),
+        ),
+        // Its exporter is not part of the bundle.
+        GpuVendor::Intel => return Vec::new(),
+    };
+    let idle_text = "GPUs look idle: data loading, communication, checkpoints or the queue are the places to look.";
+    let name = if d.gpu_vendor(pool) == GpuVendor::Nvidia { "GpuXid" } else { "GpuUnhealthy" };
+    vec![
+        alert(format!("{title}{name}"), fault, "1m", "warning", summary, &format!("{}.gpu", pool.at.source)),
+        alert(format!("{title}GpusIdle"), idle, "2h", "info", idle_text, &pool.at.source),
+    ]
 }
 
 /// A rail that came up slower than its port: a bad cable, or a switch port that fell back.

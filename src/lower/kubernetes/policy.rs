@@ -16,7 +16,7 @@ use super::super::kinds::kubeadm::API_PORT;
 use super::super::kinds::{int, labelled, non_empty, strings};
 use super::super::{Artifacts, object::Document};
 use super::{Input, namespace_at, namespace_file, workload_namespaces};
-use crate::design::{At, Cni, PartKind, Workload, WorkloadWord};
+use crate::design::{At, Cni, PartKind, Scheduler, Workload, WorkloadWord};
 use crate::nodes::resources::format_bytes;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -187,7 +187,9 @@ fn quota(input: &Input, namespace: &str, origin: (bool, usize, bool)) -> Documen
             .flat_map(|(_, p)| &p.shapes)
             .map(|s| s.requests.get(&name).map_or(0, |a| a * (s.count as i128 + 1)))
             .sum();
-        hard.insert(format!("requests.{name}"), Quantity((i128::from(queued) + direct).to_string()));
+        let claimed = input.gpu_pools().any(|(_, pool)| crate::nodes::resources::by_claim(d, pool, &name));
+        let key = if claimed { "gpu.nvidia.com.deviceclass.resource.k8s.io/devices".to_owned() } else { format!("requests.{name}") };
+        hard.insert(key, Quantity((i128::from(queued) + direct).to_string()));
     }
     for (id, storage) in d.storages.iter().enumerate().filter(|(_, s)| s.ceph().is_some()) {
         for (part, _) in storage.parts().iter().enumerate().filter(|(_, p)| p.kind != PartKind::Object) {
@@ -219,11 +221,16 @@ fn rights(input: &Input, queue: &crate::design::Queue) -> [Document; 2] {
         ..Default::default()
     };
     let name = format!("{}-user", queue.name);
+    let admitted = match input.design().cluster.scheduler {
+        Scheduler::Kueue => rule("kueue.x-k8s.io", &["localqueues", "workloads"], &read),
+        Scheduler::Volcano => rule("scheduling.volcano.sh", &["podgroups"], &all),
+        Scheduler::Kai | Scheduler::Kube => rule("scheduling.k8s.io", &["priorityclasses"], &read),
+    };
     let role = Role {
         rules: Some(vec![
             rule("jobset.x-k8s.io", &["jobsets"], &all),
             rule("batch", &["jobs"], &all),
-            rule("kueue.x-k8s.io", &["localqueues", "workloads"], &read),
+            admitted,
             rule("", &["pods", "pods/log", "events", "configmaps", "persistentvolumeclaims"], &read),
         ]),
         ..Default::default()

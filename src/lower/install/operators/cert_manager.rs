@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Operator, Wave};
 use crate::Compilation;
+use crate::design::GpuVendor;
 use crate::versions;
 
 /// The release.
@@ -19,7 +20,8 @@ pub const OPERATOR: Operator = Operator {
 fn wanted(c: &Compilation) -> Option<String> {
     let storages = &c.design.storages;
     let local = storages.iter().find(|s| s.local().is_some()).map(|s| s.at.source.clone());
-    local.or_else(|| storages.iter().any(|s| s.ceph().is_some()).then(|| "cluster".into()))
+    let amd = || c.design.pools.iter().find(|p| p.gpu.is_some() && c.design.gpu_vendor(p) == GpuVendor::Amd).map(|p| format!("{}.gpu", p.at.source));
+    local.or_else(amd).or_else(|| storages.iter().any(|s| s.ceph().is_some()).then(|| "cluster".into()))
 }
 
 fn values(_: &Compilation) -> Value {

@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 use super::super::super::folder::Folder;
 use super::{Operator, Wave, control_plane_toleration};
 use crate::Compilation;
+use crate::design::GpuVendor;
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::GPU_OPERATOR,
     wave: Wave::Hardware,
-    wanted: |c| c.design.pools.iter().find(|p| p.gpu.is_some()).map(|p| format!("{}.gpu", p.at.source)),
+    wanted: |c| c.design.pools.iter().find(|p| p.gpu.is_some() && c.design.gpu_vendor(p) == GpuVendor::Nvidia).map(|p| format!("{}.gpu", p.at.source)),
     values,
     reasons: &[
         ("/clusterPolicy", "kubernetes/gpu/ brings the ClusterPolicy, so that it is reviewed with the rest."),

@@ -6,13 +6,14 @@ use super::super::super::folder::Folder;
 use super::super::super::yaml;
 use super::{Operator, Wave};
 use crate::Compilation;
+use crate::design::{Allocation, Scheduler};
 use crate::versions;
 
 /// The release.
 pub const OPERATOR: Operator = Operator {
     chart: &versions::KUEUE,
     wave: Wave::Queues,
-    wanted: |c| c.design.queues.first().map(|_| "cluster.scheduler".into()),
+    wanted: |c| c.design.queues.first().filter(|_| c.design.cluster.scheduler == Scheduler::Kueue).map(|_| "cluster.scheduler".into()),
     values,
     reasons: &[
         ("/controllerManager/manager/image", "The chart's default is a staging tag."),
@@ -31,7 +32,7 @@ fn values(c: &Compilation) -> Value {
         frameworks.push("jobset.x-k8s.io/jobset");
     }
     // The chart takes the whole configuration as one text.
-    let configuration = json!({
+    let mut configuration = json!({
         "apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration",
         "health": { "healthProbeBindAddress": ":8081" },
         "metrics": { "bindAddress": ":8443", "enableClusterQueueResources": true },
@@ -44,6 +45,11 @@ fn values(c: &Compilation) -> Value {
         "managedJobsNamespaceSelector": { "matchExpressions": [{ "key": "kubernetes.io/metadata.name", "operator": "In", "values": namespaces }] },
         "integrations": { "frameworks": frameworks },
     });
+    // A claimed GPU counts against the quota under the same name as one of the device plugin.
+    if d.pools.iter().flat_map(|p| &p.gpu).any(|gpu| gpu.allocation == Allocation::Dra) {
+        configuration["featureGates"] = json!({ "KueueDRAIntegration": true });
+        configuration["resources"] = json!({ "deviceClassMappings": [{ "name": "nvidia.com/gpu", "deviceClassNames": ["gpu.nvidia.com"] }] });
+    }
     json!({
         "enablePrometheus": d.cluster.observability, "enableCertManager": false, "enableVisibilityAPF": true, "kubernetesClusterDomain": d.cluster.domain,
         "controllerManager": {

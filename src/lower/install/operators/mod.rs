@@ -1,18 +1,23 @@
 //! The operators of a cluster: one file each, and the one list that says in which order they are installed.
 
+mod amd_gpu_operator;
 pub mod calico;
 mod ceph_csi;
 mod cert_manager;
 pub mod cilium;
+mod dranet;
+mod efa;
 mod gpu_operator;
 mod jobset;
 mod kueue;
 mod lws;
 mod network_operator;
 mod node_feature_discovery;
+mod nvidia_dra_driver;
 mod prometheus;
 mod rook;
 mod topolvm;
+mod volcano;
 
 use k8s_openapi::api::core::v1::Toleration;
 use serde_json::{Value, json};
@@ -61,12 +66,17 @@ const ORDER: &[&Operator] = &[
     &node_feature_discovery::OPERATOR,
     &network_operator::OPERATOR,
     &gpu_operator::OPERATOR,
+    &amd_gpu_operator::OPERATOR,
+    &dranet::OPERATOR,
+    &efa::OPERATOR,
     &rook::OPERATOR,
     &ceph_csi::OPERATOR,
     &topolvm::OPERATOR,
+    &nvidia_dra_driver::OPERATOR,
     &jobset::OPERATOR,
     &lws::OPERATOR,
     &kueue::OPERATOR,
+    &volcano::OPERATOR,
 ];
 
 /// An operator that a design needs.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Operator, Wave, agents};
 use crate::Compilation;
+use crate::design::GpuVendor;
 use crate::versions;
 
 /// The release.
@@ -25,10 +26,16 @@ fn wanted(c: &Compilation) -> Option<String> {
 }
 
 fn values(c: &Compilation) -> Value {
+    let d = &c.design;
+    let mut classes = vec!["02", "0200", "0207", "0300", "0302"];
+    // AMD's Instinct and Gaudi are processing accelerators, older Instinct display controllers.
+    if d.pools.iter().any(|p| p.gpu.is_some() && d.gpu_vendor(p) != GpuVendor::Nvidia) {
+        classes.extend(["0380", "12", "1200"]);
+    }
     json!({
         "master": { "config": { "extraLabelNs": ["nvidia.com"] } },
         "worker": {
-            "config": { "sources": { "pci": { "deviceClassWhitelist": ["02", "0200", "0207", "0300", "0302"], "deviceLabelFields": ["vendor"] } } },
+            "config": { "sources": { "pci": { "deviceClassWhitelist": classes, "deviceLabelFields": ["vendor"] } } },
             "tolerations": agents(c),
         },
         "prometheus": { "enable": false },

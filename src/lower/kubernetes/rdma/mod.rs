@@ -1,6 +1,7 @@
 //! `network/`: how pods get at the RDMA ports. What every way has in common is here, each way has a file: the device plugin's choice of ports and the
 //! secondary network of each rail.
 
+mod dra;
 mod host_device;
 mod ipam;
 mod shared;
@@ -42,8 +43,9 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
             Rdma::Sriov { vfs } => sriov::lower(&way, vfs, &mut files),
             Rdma::Shared { per_host } => shared::lower(&way, per_host, &mut files),
             Rdma::HostDevice => host_device::lower(&way, &mut files),
-            // The cloud's plugin and the claims of DRA bring their ports without a secondary network.
-            Rdma::Efa | Rdma::Dra => continue,
+            Rdma::Dra => dra::lower(&way, &mut files),
+            // The cloud's own plugin hands out its adapters.
+            Rdma::Efa => {}
         }
         for rail in &way.rails {
             let Some(network) = rail.attached_network().filter(|_| attached.insert(rail.attachment_name())) else { continue };

@@ -11,10 +11,10 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use super::super::kinds::int;
 use super::super::{Artifacts, object::Document};
 use super::Input;
-use super::scheduling::{priority_name, priority_of};
+use super::scheduling::{self, priority_name, priority_of};
 use crate::base::Quantity;
 use crate::base::quantity::to_f64;
-use crate::design::{Workload, WorkloadKind};
+use crate::design::{Scheduler, Workload, WorkloadKind};
 use pod::Template;
 
 /// Lowers the folder.
@@ -27,10 +27,16 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
         let dir = format!("kubernetes/workloads/{}", workload.name);
         let account = ServiceAccount { automount_service_account_token: Some(false), ..Default::default() };
         let account = input.maker.namespaced(&workload.at, &workload.namespace, &workload.name, account);
+        // With what the pods name beside their controller: claims, the gang of a scheduler that keeps it in an object.
+        let whole = |mut documents: Vec<Document>| {
+            documents.extend(template.claims().documents);
+            documents.extend(scheduling::gang(input, workload, shape));
+            documents
+        };
         match workload.kind {
-            WorkloadKind::Training { .. } => artifacts.objects(format!("{dir}/jobset.yaml"), vec![training::jobset(&template), account]),
+            WorkloadKind::Training { .. } => artifacts.objects(format!("{dir}/jobset.yaml"), whole(vec![training::jobset(&template), account])),
             WorkloadKind::Batch { completions, parallelism, deadline } => {
-                artifacts.objects(format!("{dir}/job.yaml"), vec![job(&template, completions, parallelism, deadline), account]);
+                artifacts.objects(format!("{dir}/job.yaml"), whole(vec![job(&template, completions, parallelism, deadline), account]));
             }
             WorkloadKind::Manifest { .. } => {}
             WorkloadKind::Inference(_) | WorkloadKind::Service(_) => {
@@ -42,7 +48,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
                 documents.extend(serving::service(input, workload));
                 documents.extend(serving::budget(input, workload));
                 documents.push(account);
-                artifacts.objects(format!("{dir}/{file}"), documents);
+                artifacts.objects(format!("{dir}/{file}"), whole(documents));
             }
         }
     }
@@ -51,7 +57,7 @@ pub fn lower(input: &Input, artifacts: &mut Artifacts) {
 /// The labels by which Kueue takes a workload in.
 fn queued(input: &Input, workload: &Workload, document: Document) -> Document {
     let d = input.design();
-    match workload.queue {
+    match workload.queue.filter(|_| d.cluster.scheduler == Scheduler::Kueue) {
         Some(queue) => {
             document.label("kueue.x-k8s.io/queue-name", &d.queues[queue].name).label("kueue.x-k8s.io/priority-class", &priority_name(priority_of(d, workload)))
         }

@@ -12,10 +12,11 @@ use num_traits::ToPrimitive as _;
 
 use super::super::super::kinds::{int, labelled, non_empty, quantities, strings, texts, tolerations, variable, variable_of_field};
 use super::super::super::object::Document;
+use super::super::gpu::{Claims, claims, runtime};
 use super::super::rdma::{attaches, attachment_name};
 use super::{Input, collectives};
 use crate::base::quantity::to_f64;
-use crate::design::{Level, Manager, Pool, Workload, WorkloadWord};
+use crate::design::{Level, Manager, Pool, Scheduler, Workload, WorkloadWord};
 use crate::nodes::resources::{RailPort, rail_ports};
 use crate::nodes::{PodShape, levels, pool_label, resources};
 
@@ -54,9 +55,10 @@ impl Template<'_> {
 
     /// CPU limits only where the pool pins: elsewhere they would only throttle.
     fn resources(&self) -> ResourceRequirements {
-        let requests = quantities(&self.shape.requests);
+        let asked = self.shape.requests.iter().filter(|(name, _)| !resources::by_claim(self.input.design(), self.pool, name));
+        let requests = quantities(&asked.map(|(name, amount)| (name.clone(), *amount)).collect());
         let limits = requests.iter().filter(|(n, _)| self.pins() || *n != "cpu").map(|(n, q)| (n.clone(), q.clone())).collect();
-        ResourceRequirements { requests: Some(requests), limits: Some(limits), ..Default::default() }
+        ResourceRequirements { requests: Some(requests), limits: Some(limits), claims: non_empty(self.claims().of_container()) }
     }
 
     fn environment(&self) -> Vec<EnvVar> {
@@ -173,14 +175,28 @@ impl Template<'_> {
         out
     }
 
-    /// The pod with its one container. A GPU pool's RuntimeClass brings its selector and toleration.
+    /// What the pod claims: devices that no plugin hands out.
+    pub fn claims(&self) -> Claims {
+        claims(self.input, self.workload, self.pool)
+    }
+
+    /// The class that brings the pool's selector and toleration, where its pods have one.
+    fn runtime_class(&self) -> Option<String> {
+        runtime::class(self.input.design(), self.pool).map(|(name, _)| name)
+    }
+
+    /// The pod with its one container.
     pub fn pod(&self, class: &str, container: Container) -> PodSpec {
-        let gpu = self.pool.gpu.is_some();
+        let runtime_class = self.runtime_class();
+        let placed = runtime_class.is_some();
         let own = tolerations(&self.input.compilation.nodes.taints[self.pool_id]);
+        let scheduler = self.workload.queue.filter(|_| self.input.design().cluster.scheduler == Scheduler::Volcano);
         PodSpec {
-            runtime_class_name: gpu.then(|| format!("nvidia-{}", self.pool.name)),
-            node_selector: (!gpu).then(|| texts([(pool_label(self.input.design(), self.pool), &self.pool.name)])),
-            tolerations: non_empty(own).filter(|_| !gpu),
+            scheduler_name: scheduler.map(|_| "volcano".into()),
+            runtime_class_name: runtime_class,
+            resource_claims: non_empty(self.claims().of_pod()),
+            node_selector: (!placed).then(|| texts([(pool_label(self.input.design(), self.pool), &self.pool.name)])),
+            tolerations: non_empty(own).filter(|_| !placed),
             priority_class_name: Some(format!("aic-{class}")),
             service_account_name: Some(self.workload.name.clone()),
             automount_service_account_token: Some(false),
@@ -235,7 +251,9 @@ impl Template<'_> {
         let mut annotations = texts([(format!("{domain}/source"), &self.workload.at.source)]);
         let place = &self.workload.place;
         let key = |level: Level| levels::key(self.input.design(), level);
-        if self.workload.queue.is_some() {
+        if self.workload.queue.is_some() && self.input.design().cluster.scheduler == Scheduler::Volcano {
+            annotations.insert("scheduling.k8s.io/group-name".into(), self.workload.name.clone());
+        } else if self.workload.queue.is_some() {
             annotations.extend(match (place.within, place.prefer, place.slice) {
                 (Some(level), _, Some(slice)) => {
                     texts([("kueue.x-k8s.io/podset-slice-required-topology", key(level)), ("kueue.x-k8s.io/podset-slice-size", slice.to_string())])
@@ -272,7 +290,7 @@ impl Template<'_> {
             };
             because(format!("{template}/metadata/annotations/k8s.v1.cni.cncf.io~1networks"), reason.into());
         }
-        if self.pool.gpu.is_some() {
+        if self.runtime_class().is_some() {
             because(format!("{template}/spec/runtimeClassName"), "Brings the pool's node selector and toleration.".into());
         }
         if let Some(seconds) = self.checkpoint_seconds() {

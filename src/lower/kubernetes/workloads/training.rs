@@ -7,6 +7,7 @@ use super::super::super::kinds::jobset::{FailurePolicy, FailureRule, JobSet, Job
 use super::super::super::object::Document;
 use super::pod::Template;
 use super::queued;
+use crate::design::Scheduler;
 
 const WORKER: &str = "worker";
 
@@ -45,10 +46,14 @@ pub fn jobset(template: &Template) -> Document {
     };
     let jobset = template.input.maker.namespaced(&w.at, &w.namespace, &w.name, JobSet { spec, ..Default::default() });
     let base = "/spec/replicatedJobs/0/template/spec";
+    let jobset = if template.input.design().cluster.scheduler == Scheduler::Kueue {
+        jobset.because("/spec", "No `suspend`: Kueue's webhook sets it, and a later apply that says true would stop a running job.")
+    } else {
+        jobset
+    };
     let document = queued(template.input, w, jobset)
         .from(&format!("{base}/completions"), w.at.set("nodes"))
         .from("/spec/failurePolicy/maxRestarts", w.at.set("restarts"))
-        .because("/spec", "No `suspend`: Kueue's webhook sets it, and a later apply that says true would stop a running job.")
         .because("/spec/failurePolicy/restartStrategy", "All old pods are gone before new ones start: no rank of the last run joins this one.")
         .because("/spec/failurePolicy/rules/0", "A drained or lost host is no failure of the program.")
         .because(&format!("{base}/backoffLimit"), "One rank lost is the gang lost: the JobSet restarts all of them.");

@@ -1,27 +1,22 @@
-//! `scheduling/`: Kueue's topology, flavors, quotas and queues; priorities.
+//! Kueue's topology, flavors, quotas and queues.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::super::kinds::kueue::{
+use super::super::super::kinds::kueue::{
     ClusterQueue, ClusterQueueSpec, Cohort, FlavorQuotas, Level, LocalQueue, LocalQueueSpec, Preemption, ResourceFlavor, ResourceFlavorSpec, ResourceGroup,
-    ResourceQuota, Topology, TopologySpec, WorkloadPriorityClass,
+    ResourceQuota, Topology, TopologySpec,
 };
-use super::super::kinds::{int, labelled, texts, tolerations};
-use super::super::{Artifacts, object::Document};
-use super::Input;
-use crate::design::{Amount, At, Queue, Reclaim, WorkloadWord};
+use super::super::super::kinds::{labelled, texts, tolerations};
+use super::super::super::{Artifacts, object::Document};
+use super::super::Input;
+use crate::design::{Amount, At, Queue, Reclaim};
 use crate::nodes::{format_amount, pool_label};
 
-/// Lowers the folder.
-pub fn lower(input: &Input, artifacts: &mut Artifacts) {
+/// Writes the queues.
+pub(super) fn lower(input: &Input, artifacts: &mut Artifacts) {
     let d = input.design();
-    artifacts.objects("kubernetes/scheduling/priorities.yaml", priorities(input));
-    if d.queues.is_empty() {
-        return;
-    }
     let pools: BTreeSet<usize> = d.queues.iter().flat_map(|q| q.pools.iter().copied()).collect();
     artifacts.objects("kubernetes/scheduling/topology.yaml", pools.iter().flat_map(|id| flavor(input, *id)).collect());
     let mut cohorts: BTreeMap<&str, &At> = BTreeMap::new();
@@ -123,59 +118,4 @@ fn cluster_queue(input: &Input, queue: &Queue) -> Document {
         &format!("/spec/resourceGroups/0/flavors/{}/resources", pool.name),
         format!("{quota} GPUs of {per_host} a host: that share of all else that a host has, so that GPUs run out first."),
     )
-}
-
-/// The priority of a workload in its queue.
-pub fn priority_of(design: &crate::design::Design, workload: &crate::design::Workload) -> i64 {
-    workload.priority + workload.queue.map_or(0, |q| design.queues[q].priority)
-}
-
-/// The name of a priority.
-pub fn priority_name(priority: i64) -> String {
-    if priority < 0 { format!("aic-m{}", -priority) } else { format!("aic-p{priority}") }
-}
-
-fn priorities(input: &Input) -> Vec<Document> {
-    let d = input.design();
-    let mut values: BTreeMap<i64, &At> = BTreeMap::new();
-    for workload in d.workloads.iter().filter(|w| w.queue.is_some()) {
-        values.entry(priority_of(d, workload)).or_insert(&workload.at);
-    }
-    let mut out: Vec<Document> = values
-        .into_iter()
-        .map(|(value, at)| {
-            let class = WorkloadPriorityClass { value, description: format!("Priority {value}."), ..Default::default() };
-            input.maker.cluster(at, &priority_name(value), class)
-        })
-        .collect();
-    let class = |name: &str, value: i64, default: bool, description: &str| {
-        let class = PriorityClass {
-            value: Some(int(value)),
-            global_default: Some(default),
-            preemption_policy: Some("Never".into()),
-            description: Some(description.to_owned()),
-            ..Default::default()
-        };
-        input
-            .maker
-            .cluster(&d.cluster.at, name, class)
-            .because("/preemptionPolicy", "kube-scheduler would take single pods out of a gang; Kueue preempts whole workloads.")
-    };
-    out.push(class("aic-default", 0, true, "Pods that name no class."));
-    for (kind, value) in [("training", 1000), ("batch", 500), ("service", 2000)] {
-        if d.workloads.iter().any(|w| priority_kind(w) == Some(kind)) {
-            out.push(class(&format!("aic-{kind}"), value, false, &format!("Pods of {kind} workloads.")));
-        }
-    }
-    out
-}
-
-/// The class of a workload's pods: services and models that are served share one.
-fn priority_kind(workload: &crate::design::Workload) -> Option<&'static str> {
-    match workload.word() {
-        WorkloadWord::Training => Some("training"),
-        WorkloadWord::Batch => Some("batch"),
-        WorkloadWord::Inference | WorkloadWord::Service => Some("service"),
-        WorkloadWord::Manifest => None,
-    }
 }
