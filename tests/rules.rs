@@ -147,6 +147,10 @@ fn aic1406_says_what_a_platform_lacks() {
         ("cni = cilium", "cni = aws_vpc", "the VPC's pod network exists on eks"),
         ("cni = cilium", "cni = gke", "GKE's pod network exists on gke"),
         ("cni = cilium", "cni = calico, encapsulation = geneve", "no Geneve"),
+        ("allocation = device_plugin", "allocation = dra, mig { strategy = single, layout = [\"1g.10gb\"] }", "claims its GPUs and cuts or shares them"),
+        ("allocation = device_plugin", "partition { compute = cpx }", "partitions, which GPUs of nvidia do not have"),
+        ("gpu       { driver", "nodes     { group = managed }\n  gpu       { driver", "kubeadm has no node groups"),
+        ("distribution = kubeadm", "distribution = eks\n  region = \"r\"", "pool training on eks is no node group"),
     ];
     for (old, new, message) in asked {
         let (diagnostics, _) = compile(&[("cluster.aic".to_owned(), old.to_owned(), new.to_owned())], "AIC1406");

@@ -45,6 +45,9 @@ const CASES: &[Case] = &[
     case(&["distribution k3s"], "examples/atlas", &[("distribution = kubeadm", "distribution = k3s")]),
     case(&["cni calico", "scheduler volcano", "rdma host_device", "gpu vendor amd", "partition spx", "partition nps1"], "examples/amd", &[]),
     case(&["cni calico, packaged"], "examples/rke2", &[("cni = cilium", "cni = calico")]),
+    case(&["distribution eks", "cni aws_vpc", "rdma efa", "group managed", "capacity reserved", "capacity on_demand"], "examples/eks", &[]),
+    case(&["group self"], "examples/eks", &[("group = managed, min = nodes", "group = self, min = nodes")]),
+    case(&["capacity spot"], "examples/eks", &[("capacity = reserved", "capacity = spot")]),
     case(&["cni none"], "examples/atlas", &[("cni = cilium", "cni = none")]),
     case(&["allocation dra", "rdma shared"], "examples/nvl72", &[]),
     case(&["rdma dra"], "examples/nvl72", &[("rdma : shared { fabric = compute, per_host = 4 }", "rdma : dra { fabric = compute }")]),
@@ -71,6 +74,9 @@ const SETS: &[(&str, &[&str])] = &[
     ("partition", ComputePartition::WORDS),
     ("partition", MemoryPartition::WORDS),
     ("mig", MigStrategy::WORDS),
+    ("group", NodeGroupKind::WORDS),
+    ("capacity", Capacity::WORDS),
+    ("rdma", RdmaMode::WORDS),
 ];
 
 fn sources(case: &Case) -> BTreeMap<String, String> {

@@ -71,6 +71,14 @@ impl Distribution {
 }
 
 impl Distribution {
+    /// Whether a provider runs its control plane and makes its hosts.
+    pub fn is_cloud(self) -> bool {
+        match self {
+            Self::Eks | Self::Gke | Self::Aks => true,
+            Self::Kubeadm | Self::K3s | Self::Rke2 | Self::Talos | Self::Openshift => false,
+        }
+    }
+
     /// Whether the image of a GPU host has driver and container toolkit already.
     pub fn brings_gpu_driver(self) -> bool {
         match self {

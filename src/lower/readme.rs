@@ -19,30 +19,39 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
     };
     let rdma = d.pools.iter().find(|p| p.rdma.as_ref().is_some_and(|r| r.mode.functions().is_some()));
     let ceph = d.storages.iter().any(|s| s.ceph().is_some());
-    let mut steps: Vec<(String, String)> = vec![
-        ("`network/README.md`: rack, cable and configure".into(), "a switch whose configuration is applied again may drop its links".into()),
-        (
-            format!("`hosts/README.md` for every host{}; then join", if has("control-plane/") { ", `control-plane/README.md` for its own" } else { "" }),
+    let mut steps: Vec<(String, String)> = Vec::new();
+    if !c.topology.switches.is_empty() {
+        steps.push(("`network/README.md`: rack, cable and configure".into(), "a switch whose configuration is applied again may drop its links".into()));
+    }
+    if has("hosts/") {
+        let own = if has("control-plane/") { ", `control-plane/README.md` for its own" } else { "" };
+        steps.push((
+            format!("`hosts/README.md` for every host{own}; then join"),
             "a change of HugePages or kernel command line reboots; one of the CPU, memory or topology manager drains and removes a state file".into(),
-        ),
-    ];
-    let nodes = (
-        "`kubernetes/nodes/apply.sh`: labels, then taints; again for every host that joins".into(),
-        format!("nothing that runs{}", if ceph { "; Rook needs its rack labels before the first OSD" } else { "" }),
-    );
+        ));
+    }
+    if has("cluster/") {
+        steps.push(("`cluster/README.md`: the cluster and its groups".into(), "a group whose machine changes is made anew and the old one drained".into()));
+    }
+    let nodes = has("kubernetes/nodes/").then(|| {
+        (
+            "`kubernetes/nodes/apply.sh`: labels, then taints; again for every host that joins".into(),
+            format!("nothing that runs{}", if ceph { "; Rook needs its rack labels before the first OSD" } else { "" }),
+        )
+    });
     let reboots =
         rdma.map(|pool| format!("the first time virtual functions and the RDMA mode drain and **reboot** hosts, {} at a time", drained_at_once(pool)));
     let immutable = "labels and topology levels of a flavor are immutable: a change means a new one";
     if d.cluster.gitops.controlled() {
         let disrupts = ["drivers load".to_owned()].into_iter().chain(reboots).chain([immutable.to_owned()]).collect::<Vec<_>>().join("; ");
-        steps.push(nodes);
+        steps.extend(nodes);
         steps.push((
             "`install/README.md`: the controller applies namespaces, operators, then the other folders of `kubernetes/`, in their order".into(),
             disrupts,
         ));
     } else {
         steps.push(("`kubectl apply --server-side -k kubernetes/namespaces`".into(), "nothing; before Helm, which sets no Pod Security labels".into()));
-        steps.push(nodes);
+        steps.extend(nodes);
         steps.push((
             "`install/README.md`: operators in their order, each followed by the folders of `kubernetes/` that it serves".into(),
             "drivers load".into(),

@@ -26,7 +26,7 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     if matches!(cluster.scheduler, Scheduler::Kai | Scheduler::Kube) {
         out.push(fault(at.field("scheduler"), &format!("scheduler = {}", cluster.scheduler), "scheduler = kueue"));
     }
-    if let Some(pods) = cluster.pods.as_ref().filter(|p| !matches!(p.cni, Cni::Cilium | Cni::Calico | Cni::None)) {
+    if let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni == Cni::Gke) {
         out.push(fault(at.field("pods.cni"), &format!("cni = {}", pods.cni), "cni = cilium"));
     }
     if !matches!(cluster.os, Os::Ubuntu2404 | Os::Ubuntu2204) {
@@ -107,11 +107,8 @@ fn pools(design: &Design, out: &mut Vec<Diagnostic>) {
                 ));
             }
         }
-        if let Some(rdma) = pool.rdma.as_ref().filter(|r| !r.mode.by_network_operator() && r.mode != Rdma::Dra) {
+        if let Some(rdma) = pool.rdma.as_ref().filter(|r| !r.mode.by_network_operator() && !matches!(r.mode, Rdma::Dra | Rdma::Efa)) {
             out.push(fault(at.field("rdma"), &format!("rdma : {}", rdma.mode.word()), "rdma : sriov"));
-        }
-        if pool.nodes.is_some() {
-            out.push(fault(at.field("nodes"), "a cloud node group", "hosts of your own"));
         }
     }
 }

@@ -8,7 +8,7 @@ pub mod resources;
 
 use std::collections::BTreeMap;
 
-use crate::design::{Design, GpuVendor, Level, NodeGroupKind, Pool, PoolRole, TaintEffect};
+use crate::design::{Design, GpuVendor, Level, Pool, PoolRole, TaintEffect};
 use crate::topology::Topology;
 
 pub use pods::{PodShape, WorkloadPods};
@@ -107,14 +107,10 @@ impl Nodes {
     }
 }
 
-/// The label that says to which pool a node belongs. A kubelet cannot set it itself, except in managed groups, which cannot set the protected one.
+/// The label that says to which pool a node belongs. A kubelet cannot set it itself, except in a cloud's groups, which cannot set the protected one.
 pub fn pool_label(design: &Design, pool: &Pool) -> String {
     let domain = &design.cluster.label_domain;
-    if pool.nodes.as_ref().is_some_and(|n| n.group == NodeGroupKind::Managed) {
-        format!("{domain}/pool")
-    } else {
-        format!("{domain}.node-restriction.kubernetes.io/pool")
-    }
+    if pool.nodes.is_some() { format!("{domain}/pool") } else { format!("{domain}.node-restriction.kubernetes.io/pool") }
 }
 
 /// What the vendor's plugin calls a GPU of a pool.

@@ -1,7 +1,7 @@
 //! Pod shapes of workloads.
 
 use super::gpu_resource;
-use super::resources::{CHANNELS, Resources, hugepage_resource, mig_resource, ports};
+use super::resources::{CHANNELS, EFA_POD_PAGES, Resources, efa, hugepage_resource, mig_resource, ports};
 use crate::base::Quantity;
 use crate::design::{Design, MigStrategy, Pool, TrainingForm, Workload, WorkloadKind};
 
@@ -93,6 +93,9 @@ fn requests(design: &Design, pool: &Pool, workload: &Workload, gpus: i64, cpu: i
         && let Some(host) = pool.hosts.first()
     {
         out.extend(ports(design, pool, *host));
+        if efa(pool) {
+            out.entry(hugepage_resource(2 << 20)).or_insert(EFA_POD_PAGES);
+        }
     }
     if pool.gpu.as_ref().is_some_and(|gpu| gpu.imex) && workload.nodes > 1 && gpus > 0 {
         out.insert(CHANNELS.into(), 1);

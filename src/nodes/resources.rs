@@ -57,6 +57,10 @@ pub fn shape(design: &Design, pool: &Pool, host: usize) -> NodeShape {
         pages += bytes;
         *capacity.entry(hugepage_resource(huge.size.whole())).or_default() += bytes;
     }
+    if efa(pool) {
+        pages += EFA_PAGES * (2 << 20);
+        *capacity.entry(hugepage_resource(2 << 20)).or_default() += EFA_PAGES * (2 << 20);
+    }
     capacity.extend(gpus(design, pool, host));
     capacity.extend(rdma(design, pool, host));
     if pool.gpu.as_ref().is_some_and(|gpu| gpu.imex) {
@@ -68,6 +72,17 @@ pub fn shape(design: &Design, pool: &Pool, host: usize) -> NodeShape {
     allocatable.insert("memory".into(), left.max(0) / KI * KI);
     allocatable.insert("ephemeral-storage".into(), disk * 9 / 10 / KI * KI);
     NodeShape { capacity, allocatable }
+}
+
+/// HugePages of 2 MiB that the image of a host reserves where it finds EFA, and bytes of them that libfabric takes in a pod. Source:
+/// docs.aws.amazon.com/eks, "Run machine learning training on Amazon EKS with Elastic Fabric Adapter".
+const EFA_PAGES: i128 = 5128;
+/// The same, for one pod.
+pub const EFA_POD_PAGES: i128 = 5120 << 20;
+
+/// Whether a pool hands out Elastic Fabric Adapters.
+pub fn efa(pool: &Pool) -> bool {
+    pool.rdma.as_ref().is_some_and(|r| r.mode == Rdma::Efa)
 }
 
 /// The disk that the root file system is on.

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::base::{Diagnostic, Report, Span};
-use crate::design::{Allocation, Cni, Distribution, Encapsulation, GpuVendor};
+use crate::design::{Allocation, Cni, Distribution, Encapsulation, GpuVendor, Manager};
 
 /// AIC1406.
 pub fn lacking(cx: &Context, report: &mut Report) {
@@ -61,6 +61,66 @@ pub fn lacking(cx: &Context, report: &mut Report) {
                     .at(pool.at.field("gpu.allocation"), "claims")
                     .at(pool.at.field(if gpu.mig.is_some() { "gpu.mig" } else { "gpu.sharing" }), "the device plugin's")
                     .help("allocation = device_plugin, or whole GPUs"),
+            );
+        }
+    }
+    groups(cx, report);
+}
+
+/// Node groups: a cloud's image and its bootstrap leave some settings to nobody.
+fn groups(cx: &Context, report: &mut Report) {
+    let cluster = &cx.design.cluster;
+    let distribution = cluster.distribution;
+    for (_, pool) in cx.pools() {
+        let mut lacks = |field: &str, role: &str, message: String, help: &str| {
+            report.push(
+                Diagnostic::error("AIC1406", message).at(pool.at.field(field), role).at(cluster.at.field("distribution"), distribution.word()).help(help),
+            );
+        };
+        if !distribution.is_cloud() {
+            if pool.nodes.is_some() {
+                lacks(
+                    "nodes",
+                    "a cloud's node group",
+                    format!("{distribution} has no node groups: pool {} is made of hosts of your own", pool.name),
+                    "delete `nodes { … }`",
+                );
+            }
+            continue;
+        }
+        if pool.nodes.is_none() {
+            let help = format!("nodes {{ min = {0}, max = {0} }}", pool.hosts.len());
+            lacks("hosts", "hosts of a cloud", format!("pool {} on {distribution} is no node group", pool.name), &help);
+        }
+        if pool.labels.keys().any(|key| key.contains("node-restriction.kubernetes.io/")) {
+            let message = format!("the groups of {distribution} cannot set protected labels, as pool {} asks", pool.name);
+            lacks("labels", "a label that no kubelet may set", message, "a label without node-restriction.kubernetes.io");
+        }
+        if pool.memory_manager == Manager::Static {
+            let message =
+                format!("{distribution} reserves the kubelet's memory by the size of the machine: pool {} cannot split it over NUMA nodes", pool.name);
+            lacks("memory.manager", "static", message, "memory { manager = none }");
+        }
+        let pages = match distribution {
+            // Its groups have a setting for them.
+            Distribution::Gke => false,
+            _ => !pool.hugepages.is_empty(),
+        };
+        if pages {
+            let message = format!("the image of {distribution} reserves no HugePages, pool {} asks for {}", pool.name, pool.hugepages[0].count);
+            lacks("hugepages", "on the provider's image", message, "delete it: pods with EFA get the pages that the image reserves for it");
+        }
+        let most = match distribution {
+            Distribution::Eks | Distribution::Aks => 250,
+            Distribution::Gke => 256,
+            _ => i64::MAX,
+        };
+        if pool.max_pods > most {
+            lacks(
+                "max_pods",
+                "pods a host",
+                format!("{distribution} runs at most {most} pods a host, pool {} wants {}", pool.name, pool.max_pods),
+                &format!("max_pods = {most}"),
             );
         }
     }

@@ -1,5 +1,6 @@
 //! Who installs Kubernetes: a distribution is a file, which writes `hosts/` and `control-plane/` as its own users keep them.
 
+mod eks;
 mod k3s;
 mod kubeadm;
 mod rancher;
@@ -21,6 +22,7 @@ pub fn of(distribution: Distribution) -> Option<&'static dyn Platform> {
         Distribution::Kubeadm => Some(&kubeadm::Kubeadm),
         Distribution::K3s => Some(&k3s::K3s),
         Distribution::Rke2 => Some(&rke2::Rke2),
-        Distribution::Talos | Distribution::Openshift | Distribution::Eks | Distribution::Gke | Distribution::Aks => None,
+        Distribution::Eks => Some(&eks::Eks),
+        Distribution::Talos | Distribution::Openshift | Distribution::Gke | Distribution::Aks => None,
     }
 }

@@ -88,5 +88,5 @@ fn application(c: &Compilation, maker: &Maker, release: &Release) -> Document {
         .because("/spec/ignoreDifferences", "Controllers write certificates of their webhooks.");
     document.value["metadata"]["annotations"][WAVE] = wave(release.operator.wave).to_string().into();
     document.source.clone_from(&release.source);
-    explain(document, "/spec/source/helm/valuesObject", release.operator)
+    explain(c, document, "/spec/source/helm/valuesObject", release.operator)
 }

@@ -61,7 +61,7 @@ fn release(c: &Compilation, maker: &Maker, release: &Release) -> Document {
         .because("/spec/install/createNamespace", "kubernetes/namespaces brings it, with its Pod Security level.")
         .because("/spec/upgrade/crds", "Helm by itself never updates the CRDs of a chart.");
     document.source.clone_from(&release.source);
-    explain(document, "/spec/values", release.operator)
+    explain(c, document, "/spec/values", release.operator)
 }
 
 /// Namespaces, operators, and the folders that their kinds admit. Nodes are left to a script: a Node that is applied before its host joins loses its

@@ -32,13 +32,13 @@ pub fn lower(c: &Compilation, artifacts: &mut Artifacts) {
 fn values(c: &Compilation, releases: &[Release], artifacts: &mut Artifacts) {
     for Release { operator, source, .. } in releases {
         let document = Document::file(&(operator.values)(c), source, Default::default());
-        artifacts.objects(format!("install/{}/values.yaml", operator.chart.name), vec![explain(document, "", operator)]);
+        artifacts.objects(format!("install/{}/values.yaml", operator.chart.name), vec![explain(c, document, "", operator)]);
     }
 }
 
 /// The reasons for the values of an operator that stand at a pointer of a document.
-fn explain(document: Document, values: &str, operator: &Operator) -> Document {
-    operator.reasons.iter().fold(document, |document, (pointer, reason)| document.because_if_set(&format!("{values}{pointer}"), *reason))
+fn explain(c: &Compilation, document: Document, values: &str, operator: &Operator) -> Document {
+    (operator.reasons)(c).iter().fold(document, |document, (pointer, reason)| document.because_if_set(&format!("{values}{pointer}"), *reason))
 }
 
 /// The folders of `kubernetes/` that a controller may apply: those that are there, but for nodes.

@@ -30,10 +30,14 @@ kubectl kustomize . | awk -v joined="$joined" '
 pub fn lower(input: &Input, artifacts: &mut Artifacts) {
     let d = input.design();
     let nodes = &input.compilation.nodes;
+    // A cloud names its hosts itself, and its groups carry labels and taints.
+    if d.pools.iter().all(|p| p.nodes.is_some()) {
+        return;
+    }
     let mut script = String::from(
         "#!/bin/sh\n# Taints of hosts that are already in the cluster; new ones bring them (registerWithTaints in hosts/<pool>/kubelet.yaml).\n# spec.taints is one atomic list that cordon and the node-lifecycle controller write too, so it is never applied as a patch.\nset -eu\ntaint() { kubectl taint nodes -l \"$1\" \"$2\" --overwrite; }\n",
     );
-    for (id, pool) in d.pools.iter().enumerate() {
+    for (id, pool) in d.pools.iter().enumerate().filter(|(_, p)| p.nodes.is_none()) {
         let documents: Vec<Document> = pool
             .hosts
             .iter()

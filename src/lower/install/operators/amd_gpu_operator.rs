@@ -14,11 +14,13 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Hardware,
     wanted: |c| c.design.pools.iter().find(|p| p.gpu.is_some() && c.design.gpu_vendor(p) == GpuVendor::Amd).map(|p| format!("{}.gpu", p.at.source)),
     values,
-    reasons: &[
-        ("/node-feature-discovery", "Installed once, by its own chart."),
-        ("/crds", "kubernetes/gpu/ brings the DeviceConfigs, so that they are reviewed with the rest."),
-        ("/kmm", "The Kernel Module Manager builds drivers into a registry: only where the design has one."),
-    ],
+    reasons: |_| {
+        &[
+            ("/node-feature-discovery", "Installed once, by its own chart."),
+            ("/crds", "kubernetes/gpu/ brings the DeviceConfigs, so that they are reviewed with the rest."),
+            ("/kmm", "The Kernel Module Manager builds drivers into a registry: only where the design has one."),
+        ]
+    },
     serves: &[Folder::Gpu],
 };
 

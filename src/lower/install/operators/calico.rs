@@ -15,7 +15,7 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::PodNetwork,
     wanted: |c| c.design.cluster.installs(Cni::Calico).then(|| "cluster.pods".into()),
     values,
-    reasons: REASONS,
+    reasons: |_| REASONS,
     serves: &[Folder::Namespaces, Folder::Nodes],
 };
 

@@ -15,10 +15,12 @@ pub const OPERATOR: Operator = Operator {
     // Wherever Rook is.
     wanted: rook::OPERATOR.wanted,
     values,
-    reasons: &[
-        ("", "From Rook 1.20 on the drivers are a release of their own."),
-        ("/operatorConfig/driverSpecDefaults/nodePlugin/tolerations", "Volumes are mounted on tainted hosts, too."),
-    ],
+    reasons: |_| {
+        &[
+            ("", "From Rook 1.20 on the drivers are a release of their own."),
+            ("/operatorConfig/driverSpecDefaults/nodePlugin/tolerations", "Volumes are mounted on tainted hosts, too."),
+        ]
+    },
     serves: &[Folder::Storage],
 };
 

@@ -13,7 +13,7 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Certificates,
     wanted,
     values,
-    reasons: &[("/crds/keep", "Removing the release must not remove every certificate.")],
+    reasons: |_| &[("/crds/keep", "Removing the release must not remove every certificate.")],
     serves: &[],
 };
 

@@ -15,13 +15,15 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::PodNetwork,
     wanted: |c| c.design.cluster.installs(Cni::Cilium).then(|| "cluster.pods".into()),
     values,
-    reasons: &[
-        ("/k8sServiceHost", "kube-proxy is off, so the service address of the API server does not work before Cilium does: the endpoint itself."),
-        ("/ipam", "From the node's podCIDR. The default, cluster-pool, takes 10.0.0.0/8 and overlaps management networks."),
-        ("/MTU", "The device's: Cilium subtracts the encapsulation itself."),
-        ("/devices", "The hosts' own network alone: Cilium stays off the RDMA ports."),
-        ("/cni/exclusive", "Exclusive would rename the configuration of Multus."),
-    ],
+    reasons: |_| {
+        &[
+            ("/k8sServiceHost", "kube-proxy is off, so the service address of the API server does not work before Cilium does: the endpoint itself."),
+            ("/ipam", "From the node's podCIDR. The default, cluster-pool, takes 10.0.0.0/8 and overlaps management networks."),
+            ("/MTU", "The device's: Cilium subtracts the encapsulation itself."),
+            ("/devices", "The hosts' own network alone: Cilium stays off the RDMA ports."),
+            ("/cni/exclusive", "Exclusive would rename the configuration of Multus."),
+        ]
+    },
     serves: &[Folder::Namespaces, Folder::Nodes],
 };
 

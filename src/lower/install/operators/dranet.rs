@@ -14,7 +14,7 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Hardware,
     wanted: |c| c.design.pools.iter().find(|p| p.rdma.as_ref().is_some_and(|r| r.mode == Rdma::Dra)).map(|p| format!("{}.rdma", p.at.source)),
     values,
-    reasons: &[("/args/moveIBInterfaces", "IPoIB interfaces stay with the host: InfiniBand needs the device alone.")],
+    reasons: |_| &[("/args/moveIBInterfaces", "IPoIB interfaces stay with the host: InfiniBand needs the device alone.")],
     serves: &[Folder::Network],
 };
 

@@ -13,7 +13,7 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Hardware,
     wanted: |c| c.design.pools.iter().find(|p| p.rdma.as_ref().is_some_and(|r| r.mode == Rdma::Efa)).map(|p| format!("{}.rdma", p.at.source)),
     values,
-    reasons: &[("/tolerations", "It must run on the GPU hosts, which are tainted.")],
+    reasons: |_| &[("/tolerations", "It must run on the GPU hosts, which are tainted.")],
     serves: &[],
 };
 

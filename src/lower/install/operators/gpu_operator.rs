@@ -14,10 +14,9 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Hardware,
     wanted: |c| c.design.pools.iter().find(|p| p.gpu.is_some() && c.design.gpu_vendor(p) == GpuVendor::Nvidia).map(|p| format!("{}.gpu", p.at.source)),
     values,
-    reasons: &[
-        ("/clusterPolicy", "kubernetes/gpu/ brings the ClusterPolicy, so that it is reviewed with the rest."),
-        ("/nfd", "Installed once, by its own chart."),
-    ],
+    reasons: |_| {
+        &[("/clusterPolicy", "kubernetes/gpu/ brings the ClusterPolicy, so that it is reviewed with the rest."), ("/nfd", "Installed once, by its own chart.")]
+    },
     serves: &[Folder::Runtime, Folder::Gpu],
 };
 

@@ -12,7 +12,7 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Jobs,
     wanted: |c| c.design.workloads.iter().find(|w| w.is_training()).map(|w| w.at.source.clone()),
     values,
-    reasons: &[("/image", "The chart's default is a staging tag.")],
+    reasons: |_| &[("/image", "The chart's default is a staging tag.")],
     serves: &[],
 };
 

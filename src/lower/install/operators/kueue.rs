@@ -15,10 +15,12 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Queues,
     wanted: |c| c.design.queues.first().filter(|_| c.design.cluster.scheduler == Scheduler::Kueue).map(|_| "cluster.scheduler".into()),
     values,
-    reasons: &[
-        ("/controllerManager/manager/image", "The chart's default is a staging tag."),
-        ("/managerConfig", "waitForPodsReady evicts a gang whose pods do not all start; jobs without a queue in a queue's namespace are held."),
-    ],
+    reasons: |_| {
+        &[
+            ("/controllerManager/manager/image", "The chart's default is a staging tag."),
+            ("/managerConfig", "waitForPodsReady evicts a gang whose pods do not all start; jobs without a queue in a queue's namespace are held."),
+        ]
+    },
     serves: &[Folder::Scheduling],
 };
 

@@ -13,7 +13,7 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Jobs,
     wanted,
     values,
-    reasons: &[("/image/manager/tag", "The chart's default is a moving tag.")],
+    reasons: |_| &[("/image/manager/tag", "The chart's default is a moving tag.")],
     serves: &[],
 };
 

@@ -52,7 +52,7 @@ pub struct Operator {
     /// Values that are not the chart's defaults.
     pub values: fn(&Compilation) -> Value,
     /// Why they are not: a JSON pointer and the reason.
-    pub reasons: &'static [(&'static str, &'static str)],
+    pub reasons: fn(&Compilation) -> &'static [(&'static str, &'static str)],
     /// Folders of `kubernetes/` that can be applied when it is there.
     pub serves: &'static [Folder],
 }

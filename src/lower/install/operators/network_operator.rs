@@ -13,10 +13,12 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Hardware,
     wanted: |c| c.design.pools.iter().find(|p| p.rdma.as_ref().is_some_and(|r| r.mode.by_network_operator())).map(|p| format!("{}.rdma", p.at.source)),
     values,
-    reasons: &[
-        ("/nfd/enabled", "Installed once, by its own chart."),
-        ("/sriov-network-operator/sriovOperatorConfig/configDaemonNodeSelector", "The host's driver stays: nothing waits for one in a container."),
-    ],
+    reasons: |_| {
+        &[
+            ("/nfd/enabled", "Installed once, by its own chart."),
+            ("/sriov-network-operator/sriovOperatorConfig/configDaemonNodeSelector", "The host's driver stays: nothing waits for one in a container."),
+        ]
+    },
     serves: &[Folder::Network],
 };
 

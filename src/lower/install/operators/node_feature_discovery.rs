@@ -13,10 +13,12 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Monitoring,
     wanted,
     values,
-    reasons: &[
-        ("", "Installed once, here; the charts of the GPU and Network Operators would each bring another."),
-        ("/worker/tolerations", "Its labels decide where operands run, so its workers run on every host."),
-    ],
+    reasons: |_| {
+        &[
+            ("", "Installed once, here; the charts of the GPU and Network Operators would each bring another."),
+            ("/worker/tolerations", "Its labels decide where operands run, so its workers run on every host."),
+        ]
+    },
     serves: &[],
 };
 

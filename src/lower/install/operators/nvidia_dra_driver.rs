@@ -17,12 +17,14 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Drivers,
     wanted: |c| pools(c).next().map(|(_, p)| format!("{}.gpu.allocation", p.at.source)),
     values,
-    reasons: &[
-        ("/nvidiaDriverRoot", "Where the GPU Operator's driver container has its files; / where the hosts' image brings the driver."),
-        ("/gpuResourcesEnabledOverride", "Stands for: no device plugin runs on these hosts."),
-        ("/resources/computeDomains", "IMEX channels for NVLink between hosts."),
-        ("/kubeletPlugin/affinity", "The pools whose GPUs are claimed."),
-    ],
+    reasons: |_| {
+        &[
+            ("/nvidiaDriverRoot", "Where the GPU Operator's driver container has its files; / where the hosts' image brings the driver."),
+            ("/gpuResourcesEnabledOverride", "Stands for: no device plugin runs on these hosts."),
+            ("/resources/computeDomains", "IMEX channels for NVLink between hosts."),
+            ("/kubeletPlugin/affinity", "The pools whose GPUs are claimed."),
+        ]
+    },
     serves: &[],
 };
 

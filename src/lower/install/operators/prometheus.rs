@@ -12,14 +12,16 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Monitoring,
     wanted: |c| c.design.cluster.observability.then(|| "cluster.observability".into()),
     values,
-    reasons: &[
-        ("/prometheus/prometheusSpec/serviceMonitorSelectorNilUsesHelmValues", "Monitors of all releases are read, not this one's only."),
-        ("/kubeProxy", "Cilium replaces it."),
-        ("/kubeEtcd/service", "etcd's plain metrics port; the client port needs a certificate."),
-        ("/prometheus-node-exporter/tolerations", "Every host is measured, tainted or not."),
-    ],
+    reasons: |c| if c.design.cluster.replaces_kube_proxy() { REPLACED } else { KEPT },
     serves: &[],
 };
+
+const MONITORS: (&str, &str) =
+    ("/prometheus/prometheusSpec/serviceMonitorSelectorNilUsesHelmValues", "Monitors of all releases are read, not this one's only.");
+const ETCD: (&str, &str) = ("/kubeEtcd/service", "etcd's plain metrics port; the client port needs a certificate.");
+const EXPORTER: (&str, &str) = ("/prometheus-node-exporter/tolerations", "Every host is measured, tainted or not.");
+const REPLACED: &[(&str, &str)] = &[MONITORS, ("/kubeProxy", "Cilium replaces it."), ETCD, EXPORTER];
+const KEPT: &[(&str, &str)] = &[MONITORS, ("/kubeProxy", "Its metrics listen on the host's own loopback."), ETCD, EXPORTER];
 
 fn values(c: &Compilation) -> Value {
     let d = &c.design;
@@ -28,6 +30,11 @@ fn values(c: &Compilation) -> Value {
         .retention
         .map_or("15d".to_owned(), |r| format!("{}h", crate::base::quantity::decimal(r.value / crate::base::Rational::from_integer(3600), 0)));
     let addresses = d.control_plane.as_ref().map_or_else(Vec::new, |cp| c.topology.node_addresses(d, &cp.hosts));
+    // A provider's control plane is nobody's to scrape.
+    let managed = addresses.is_empty();
+    let etcd =
+        if managed { json!({ "enabled": false }) } else { json!({ "enabled": true, "endpoints": addresses, "service": { "port": 2381, "targetPort": 2381 } }) };
+    let component = if managed { json!({ "enabled": false }) } else { json!({ "endpoints": addresses }) };
     json!({
         "crds": { "enabled": true },
         "prometheus": { "prometheusSpec": {
@@ -38,8 +45,7 @@ fn values(c: &Compilation) -> Value {
         } },
         "alertmanager": { "alertmanagerSpec": { "replicas": 3 } },
         "grafana": { "enabled": true }, "kubeProxy": { "enabled": false },
-        "kubeEtcd": { "enabled": true, "endpoints": addresses, "service": { "port": 2381, "targetPort": 2381 } },
-        "kubeControllerManager": { "endpoints": addresses }, "kubeScheduler": { "endpoints": addresses },
+        "kubeEtcd": etcd, "kubeControllerManager": component, "kubeScheduler": component,
         "prometheus-node-exporter": { "tolerations": [{ "operator": "Exists", "effect": "NoSchedule" }] },
     })
 }

@@ -12,10 +12,12 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Storage,
     wanted: |c| c.design.storages.iter().find(|s| s.ceph().is_some()).map(|s| s.at.source.clone()),
     values,
-    reasons: &[
-        ("/enableDiscoveryDaemon", "Disks are declared; nothing is discovered."),
-        ("/disableDeviceHotplug", "A disk that is put in is not an OSD before the design says so."),
-    ],
+    reasons: |_| {
+        &[
+            ("/enableDiscoveryDaemon", "Disks are declared; nothing is discovered."),
+            ("/disableDeviceHotplug", "A disk that is put in is not an OSD before the design says so."),
+        ]
+    },
     serves: &[],
 };
 

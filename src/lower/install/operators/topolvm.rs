@@ -15,7 +15,7 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Drivers,
     wanted: |c| c.design.storages.iter().find(|s| s.local().is_some()).map(|s| s.at.source.clone()),
     values,
-    reasons: &[("/lvmd/deviceClasses", "Volume groups that hosts/<pool>/lvm.sh makes."), ("/scheduler", "Storage capacity tracking does its work.")],
+    reasons: |_| &[("/lvmd/deviceClasses", "Volume groups that hosts/<pool>/lvm.sh makes."), ("/scheduler", "Storage capacity tracking does its work.")],
     serves: &[],
 };
 

@@ -14,10 +14,12 @@ pub const OPERATOR: Operator = Operator {
     wave: Wave::Queues,
     wanted: |c| c.design.queues.first().filter(|_| c.design.cluster.scheduler == Scheduler::Volcano).map(|_| "cluster.scheduler".into()),
     values,
-    reasons: &[(
-        "/custom/scheduler_config_override",
-        "gang: all pods or none. capacity: what a queue deserves and may take at most, in every resource. network-topology-aware: hypernodes.yaml.",
-    )],
+    reasons: |_| {
+        &[(
+            "/custom/scheduler_config_override",
+            "gang: all pods or none. capacity: what a queue deserves and may take at most, in every resource. network-topology-aware: hypernodes.yaml.",
+        )]
+    },
     serves: &[Folder::Scheduling],
 };
 
