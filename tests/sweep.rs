@@ -48,6 +48,7 @@ const CASES: &[Case] = &[
     case(&["distribution eks", "cni aws_vpc", "rdma efa", "group managed", "capacity reserved", "capacity on_demand"], "examples/eks", &[]),
     case(&["group self"], "examples/eks", &[("group = managed, min = nodes", "group = self, min = nodes")]),
     case(&["capacity spot"], "examples/eks", &[("capacity = reserved", "capacity = spot")]),
+    case(&["distribution talos", "os talos", "vip kube_vip"], "examples/talos", &[]),
     case(&["cni none"], "examples/atlas", &[("cni = cilium", "cni = none")]),
     case(&["allocation dra", "rdma shared"], "examples/nvl72", &[]),
     case(&["rdma dra"], "examples/nvl72", &[("rdma : shared { fabric = compute, per_host = 4 }", "rdma : dra { fabric = compute }")]),

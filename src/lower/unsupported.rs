@@ -29,7 +29,7 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     if let Some(pods) = cluster.pods.as_ref().filter(|p| p.cni == Cni::Gke) {
         out.push(fault(at.field("pods.cni"), &format!("cni = {}", pods.cni), "cni = cilium"));
     }
-    if !matches!(cluster.os, Os::Ubuntu2404 | Os::Ubuntu2204) {
+    if !matches!(cluster.os, Os::Ubuntu2404 | Os::Ubuntu2204 | Os::Talos) {
         out.push(fault(at.field("os"), &format!("os = {}", cluster.os), "os = ubuntu_24_04"));
     }
     if cluster.mirror.is_some() {

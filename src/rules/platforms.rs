@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::base::{Diagnostic, Report, Span};
-use crate::design::{Allocation, Cni, Distribution, Encapsulation, GpuVendor, Manager};
+use crate::design::{Allocation, Cni, Distribution, Encapsulation, GpuVendor, Manager, Os};
 
 /// AIC1406.
 pub fn lacking(cx: &Context, report: &mut Report) {
@@ -14,6 +14,10 @@ pub fn lacking(cx: &Context, report: &mut Report) {
         let where_it_is = Diagnostic::error("AIC1406", message).at(span, role);
         report.push(where_it_is.at(cluster.at.field("distribution"), cluster.distribution.word()).help(help));
     };
+    if (cluster.os == Os::Talos) != (cluster.distribution == Distribution::Talos) {
+        let message = format!("os = {} goes with distribution = talos and with no other", Os::Talos);
+        lacks(cluster.at.field("os"), cluster.os.word(), message, "os and distribution of one kind");
+    }
     if let Some(pods) = &cluster.pods {
         let at = cluster.at.field("pods.cni");
         if pods.cni == Cni::AwsVpc && cluster.distribution != Distribution::Eks {
@@ -63,6 +67,14 @@ pub fn lacking(cx: &Context, report: &mut Report) {
                     .help("allocation = device_plugin, or whole GPUs"),
             );
         }
+    }
+    for storage in cx.design.storages.iter().filter(|s| s.sound && cluster.distribution == Distribution::Talos && s.on_disks().is_some()) {
+        report.push(
+            Diagnostic::error("AIC1406", format!("storage {} names its disks by a script on each host, and talos runs none", storage.name))
+                .at(storage.at.head, "on disks of the hosts")
+                .at(cluster.at.field("distribution"), "no shell")
+                .help("`storage : external { class = … }`, or hosts of another distribution"),
+        );
     }
     groups(cx, report);
 }

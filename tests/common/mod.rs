@@ -5,4 +5,4 @@ pub mod bundle;
 pub mod schemas;
 
 /// The examples, whose bundles are committed.
-pub const EXAMPLES: &[&str] = &["atlas", "starter", "inference", "amd", "nvl72", "rke2", "eks"];
+pub const EXAMPLES: &[&str] = &["atlas", "starter", "inference", "amd", "nvl72", "rke2", "eks", "talos"];

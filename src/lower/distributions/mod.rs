@@ -5,6 +5,7 @@ mod k3s;
 mod kubeadm;
 mod rancher;
 mod rke2;
+mod talos;
 
 use super::Artifacts;
 use crate::Compilation;
@@ -23,6 +24,7 @@ pub fn of(distribution: Distribution) -> Option<&'static dyn Platform> {
         Distribution::K3s => Some(&k3s::K3s),
         Distribution::Rke2 => Some(&rke2::Rke2),
         Distribution::Eks => Some(&eks::Eks),
-        Distribution::Talos | Distribution::Openshift | Distribution::Gke | Distribution::Aks => None,
+        Distribution::Talos => Some(&talos::Talos),
+        Distribution::Openshift | Distribution::Gke | Distribution::Aks => None,
     }
 }

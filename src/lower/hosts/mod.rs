@@ -1,7 +1,7 @@
 //! `hosts/<pool>/`: what stands on the hosts themselves. Per-host data is in one table and one multi-document file a pool.
 
 pub mod kubelet;
-mod netplan;
+pub mod netplan;
 pub mod readme;
 mod roce;
 
@@ -67,6 +67,18 @@ fn kernel(c: &Compilation, pool: &Pool, system: &System) -> String {
         "# Added to the distribution's own (GRUB_CMDLINE_LINUX_DEFAULT). A change needs a reboot.\n# HugePages are divided equally between the NUMA nodes; pages of 1 GiB are found at boot only.\n{}\n",
         words.join(" ")
     )
+}
+
+/// Kernel settings of a pool, by name.
+pub fn sysctls(pool: &Pool) -> impl Iterator<Item = (String, String)> {
+    let text = sysctl(pool);
+    let pairs: Vec<_> = text.lines().filter_map(|line| line.split_once(" = ")).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    pairs.into_iter()
+}
+
+/// Words for the kernel's command line of a pool.
+pub fn kernel_arguments(c: &Compilation, pool: &Pool, system: &System) -> Vec<String> {
+    kernel(c, pool, system).lines().last().unwrap_or("").split_whitespace().map(str::to_owned).collect()
 }
 
 fn sysctl(pool: &Pool) -> String {

@@ -23,7 +23,8 @@ pub fn netplan(c: &Compilation, pool: &Pool) -> Vec<Document> {
 /// Hosts from which on their files are worth more than one thread.
 const MANY: usize = 500;
 
-fn network_of_host(c: &Compilation, host: usize) -> Network {
+/// The network of a host, as netplan names its parts; other systems translate it.
+pub fn network_of_host(c: &Compilation, host: usize) -> Network {
     let d = &c.design;
     let quiet = |mtu| Link { dhcp4: Some(false), dhcp6: Some(false), mtu: Some(mtu), ..Default::default() };
     let (mut ethernets, mut bonds, mut vlans): (BTreeMap<String, Link>, BTreeMap<String, Link>, BTreeMap<String, Link>) = Default::default();
