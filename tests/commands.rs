@@ -148,3 +148,17 @@ fn the_language_server_answers() {
     send(notify("exit", serde_json::Value::Null));
     assert!(server.wait().unwrap().success());
 }
+
+#[test]
+fn images_are_listed_with_their_mirror() {
+    let dir = tempfile::tempdir().unwrap();
+    let atlas = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/atlas");
+    for name in ["cluster.aic", "hardware.aic"] {
+        let text = std::fs::read_to_string(atlas.join(name)).unwrap();
+        std::fs::write(dir.path().join(name), text.replace("distribution = kubeadm", "distribution = kubeadm\n  images { mirror = \"mirror.example\" }"))
+            .unwrap();
+    }
+    let (code, out, error) = aic(dir.path(), &["images"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(out.contains("quay.io/ceph/ceph:v20.2.4\tmirror.example/ceph/ceph:v20.2.4"), "{out}");
+}

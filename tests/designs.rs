@@ -260,3 +260,27 @@ fn a_dgx_a100_has_eight_numa_nodes() {
     );
     assert!(problems(&wrong).iter().any(|p| p.starts_with("AIC0210") && p.contains("the CPU has 4")), "{:?}", problems(&wrong));
 }
+
+/// With a mirror no reference of the bundle leaves the site, and the list says what to copy there.
+#[test]
+fn images_go_through_the_mirror() {
+    for (distribution, file) in [("kubeadm", "hosts/training/hosts.toml"), ("rke2", "control-plane/registries.yaml")] {
+        let mut files = sources("atlas");
+        let text = files["cluster.aic"].replacen(
+            "distribution = kubeadm",
+            &format!("distribution = {distribution}\n  images {{ mirror = \"mirror.example/all\" }}"),
+            1,
+        );
+        files.insert("cluster.aic".to_owned(), text);
+        let bundle = build(&files);
+        assert!(bundle[file].contains("mirror.example"), "{}", bundle[file]);
+        let images = &bundle["images.csv"];
+        assert!(images.contains("nvcr.io/nvidia/driver:580.126.20,mirror.example/all/nvidia/driver:580.126.20"), "{images}");
+        assert!(images.contains("helm template"), "{images}");
+        for (path, text) in bundle.iter().filter(|(path, _)| path.ends_with(".yaml")) {
+            for line in text.lines().map(str::trim_start).filter(|line| line.starts_with("image: ") || line.starts_with("repository: ")) {
+                assert!(!line.contains('/') || line.contains("mirror.example/all/"), "{path}: {line}");
+            }
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod diff;
 pub mod explain;
 mod export;
 mod graph;
+mod images;
 mod new;
 mod options;
 pub mod render;
@@ -46,6 +47,8 @@ enum Command {
     Export(export::Arguments),
     /// Draws a fabric, racks or a system as SVG.
     Graph(graph::Arguments),
+    /// Lists every image that the bundle names, and its name at the site's mirror.
+    Images(images::Arguments),
     /// Prints the paths between the devices of a host, as `nvidia-smi topo -m` does.
     Topo(topo::Arguments),
     /// Runs the language server on standard input and output.
@@ -119,6 +122,7 @@ pub fn main() -> i32 {
     let result = match cli.command {
         Command::Build(arguments) => build::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Images(arguments) => images::run(&arguments),
         Command::Graph(arguments) => graph::run(&arguments),
         Command::Topo(arguments) => topo::run(&arguments),
         Command::Lsp => crate::lsp::run(),

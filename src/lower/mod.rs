@@ -4,6 +4,7 @@ mod control_plane;
 mod distributions;
 mod folder;
 mod hosts;
+pub mod images;
 mod install;
 mod kinds;
 pub mod kubernetes;
@@ -68,6 +69,22 @@ impl Artifacts {
 
 /// Makes all artifacts of a design without errors, or says what this version does not emit.
 pub fn lower(compilation: &Compilation) -> Result<Artifacts, Vec<Diagnostic>> {
+    let mut artifacts = unmirrored(compilation)?;
+    if let Some(mirror) = &compilation.design.cluster.mirror {
+        let version = crate::versions::kubernetes_patch(&compilation.design.cluster.kubernetes);
+        let page = images::page(&images::list(&artifacts), Some(mirror), &install::operators::releases(compilation), &version);
+        artifacts.text("images.csv", page);
+        images::mirror(&mut artifacts, mirror);
+    }
+    Ok(artifacts)
+}
+
+/// The same, with images by the names of those who publish them.
+///
+/// # Errors
+///
+/// What this version does not emit.
+pub fn unmirrored(compilation: &Compilation) -> Result<Artifacts, Vec<Diagnostic>> {
     let faults = unsupported::find(&compilation.design);
     if !faults.is_empty() {
         return Err(faults);

@@ -32,9 +32,6 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     if !matches!(cluster.os, Os::Ubuntu2404 | Os::Ubuntu2204 | Os::Talos) {
         out.push(fault(at.field("os"), &format!("os = {}", cluster.os), "os = ubuntu_24_04"));
     }
-    if cluster.mirror.is_some() {
-        out.push(fault(at.field("images.mirror"), "an image mirror", "images by their public names"));
-    }
     if at.set("autoscaling.controller").is_some() {
         out.push(fault(at.field("autoscaling.controller"), "an autoscaling controller", "no autoscaling: a fixed number of replicas"));
     }

@@ -230,7 +230,11 @@ impl Rancher {
     }
 
     fn registries(&self, files: &Files, mirror: &str) -> Document {
-        let endpoint = json!({ "endpoint": [format!("https://{}", mirror.split('/').next().unwrap_or(mirror))] });
+        let (host, path) = mirror.split_once('/').unwrap_or((mirror, ""));
+        let mut endpoint = json!({ "endpoint": [format!("https://{host}")] });
+        if !path.is_empty() {
+            endpoint["rewrite"] = json!({ "^(.*)$": format!("{path}/$1") });
+        }
         files
             .file(&json!({ "mirrors": { "*": endpoint } }))
             .because("", format!("{} on every host: all registries by the site's mirror.", self.etc("registries.yaml")))

@@ -59,8 +59,9 @@ fn cluster_patch(c: &Compilation) -> Document {
         machine["network"] = json!({ "nameservers": d.cluster.dns });
     }
     if let Some(mirror) = &d.cluster.mirror {
-        let endpoint = format!("https://{}", mirror.split('/').next().unwrap_or(mirror));
-        machine["registries"] = json!({ "mirrors": { "*": { "endpoints": [endpoint] } } });
+        let (host, path) = mirror.split_once('/').unwrap_or((mirror, ""));
+        let endpoint = if path.is_empty() { format!("https://{host}") } else { format!("https://{host}/v2/{path}") };
+        machine["registries"] = json!({ "mirrors": { "*": { "endpoints": [endpoint], "overridePath": !path.is_empty() } } });
     }
     if let Some(node) = d.node_network() {
         machine["kubelet"] = json!({ "nodeIP": { "validSubnets": [d.networks[node].cidr] } });

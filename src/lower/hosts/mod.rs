@@ -32,6 +32,9 @@ pub fn common(c: &Compilation, pool: &Pool, units: &[&str], artifacts: &mut Arti
         let pin = "# RDMA registration pins memory; pods inherit this limit\nLimitMEMLOCK=infinity\n";
         artifacts.text(format!("{dir}/{unit}-limits.conf"), format!("{drop_in}{}", if memlock { pin } else { "" }));
     }
+    if let Some(mirror) = c.design.cluster.mirror.as_ref().filter(|_| c.design.cluster.distribution.containerd_socket().is_none()) {
+        artifacts.text(format!("{dir}/hosts.toml"), containerd_mirror(mirror));
+    }
     if !c.design.cluster.ntp.is_empty() {
         let servers = c.design.cluster.ntp.join(" ");
         artifacts.text(format!("{dir}/timesyncd.conf"), format!("# /etc/systemd/timesyncd.conf.d/90-aic.conf\n[Time]\nNTP={servers}\n"));
@@ -74,6 +77,15 @@ pub fn sysctls(pool: &Pool) -> impl Iterator<Item = (String, String)> {
     let text = sysctl(pool);
     let pairs: Vec<_> = text.lines().filter_map(|line| line.split_once(" = ")).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     pairs.into_iter()
+}
+
+/// All registries by the site's mirror, whoever names the image: charts have images that no file here names.
+fn containerd_mirror(mirror: &str) -> String {
+    let (host, path) = mirror.split_once('/').unwrap_or((mirror, ""));
+    let (place, whole) = if path.is_empty() { (format!("https://{host}"), "") } else { (format!("https://{host}/v2/{path}"), "  override_path = true\n") };
+    format!(
+        "# /etc/containerd/certs.d/_default/hosts.toml; config.toml names the folder in config_path\n[host.\"{place}\"]\n  capabilities = [\"pull\", \"resolve\"]\n{whole}"
+    )
 }
 
 /// Words for the kernel's command line of a pool.

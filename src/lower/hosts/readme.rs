@@ -27,6 +27,9 @@ pub fn page(c: &Compilation, artifacts: &Artifacts, units: &[&str], rows: &[Row]
         let _ = writeln!(out, "| {unit}-limits.conf | `/etc/systemd/system/{unit}.service.d/90-aic.conf` | what pods inherit; restarts {unit} |");
     }
     out.push_str("| netplan.yaml | the host's document: `/etc/netplan/10-aic.yaml` | `netplan try` |\n");
+    if artifacts.files.keys().any(|path| path.ends_with("/hosts.toml")) {
+        out.push_str("| hosts.toml | `/etc/containerd/certs.d/_default/hosts.toml` | before the first pull |\n");
+    }
     if !c.design.cluster.ntp.is_empty() {
         out.push_str("| timesyncd.conf | `/etc/systemd/timesyncd.conf.d/90-aic.conf` | before the join: etcd and certificates need the time |\n");
     }
