@@ -49,6 +49,14 @@ const CASES: &[Case] = &[
     case(&["group self"], "examples/eks", &[("group = managed, min = nodes", "group = self, min = nodes")]),
     case(&["capacity spot"], "examples/eks", &[("capacity = reserved", "capacity = spot")]),
     case(&["distribution talos", "os talos", "vip kube_vip"], "examples/talos", &[]),
+    case(&["vip keepalived"], "examples/atlas", &[("endpoint = 10.10.0.10", "endpoint = 10.10.0.10, vip = keepalived")]),
+    case(&["vip external"], "examples/atlas", &[("endpoint = 10.10.0.10", "endpoint = 10.10.0.10, vip = external")]),
+    case(&["etcd of its own hosts"], "examples/atlas", &[("etcd {", "etcd { hosts = infra[0..3].cpu[0],")]),
+    case(
+        &["etcd of its own hosts, k3s"],
+        "examples/atlas",
+        &[("etcd {", "etcd { hosts = infra[0..3].cpu[0],"), ("distribution = kubeadm", "distribution = k3s")],
+    ),
     case(&["cni none"], "examples/atlas", &[("cni = cilium", "cni = none")]),
     case(&["allocation dra", "rdma shared"], "examples/nvl72", &[]),
     case(&["rdma dra"], "examples/nvl72", &[("rdma : shared { fabric = compute, per_host = 4 }", "rdma : dra { fabric = compute }")]),
@@ -78,6 +86,7 @@ const SETS: &[(&str, &[&str])] = &[
     ("group", NodeGroupKind::WORDS),
     ("capacity", Capacity::WORDS),
     ("rdma", RdmaMode::WORDS),
+    ("vip", Vip::WORDS),
 ];
 
 fn sources(case: &Case) -> BTreeMap<String, String> {

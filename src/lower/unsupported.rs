@@ -3,7 +3,7 @@
 use super::distributions;
 use crate::base::{Diagnostic, Span};
 use crate::design::{
-    Cni, Design, GpuVendor, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Scheduler, ShapeWord, StorageWord, SwitchOs, TrainingForm, Vip, Word, WorkloadKind,
+    Cni, Design, GpuVendor, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Scheduler, ShapeWord, StorageWord, SwitchOs, TrainingForm, Word, WorkloadKind,
     WorkloadWord,
 };
 
@@ -39,14 +39,6 @@ pub fn find(design: &Design) -> Vec<Diagnostic> {
     pools(design, &mut out);
     storages(design, &mut out);
     workloads(design, &mut out);
-    if let Some(control_plane) = design.control_plane.as_ref().filter(|c| !c.managed) {
-        if control_plane.vip == Vip::Keepalived {
-            out.push(fault(control_plane.at.field("vip"), "vip = keepalived", "vip = kube_vip or external"));
-        }
-        if control_plane.etcd_hosts.iter().any(|h| !control_plane.hosts.contains(h)) {
-            out.push(fault(control_plane.at.field("etcd.hosts"), "external etcd", "etcd on the control-plane hosts"));
-        }
-    }
     out
 }
 

@@ -68,6 +68,16 @@ pub fn lacking(cx: &Context, report: &mut Report) {
             );
         }
     }
+    let own = cx.design.control_plane.as_ref().filter(|cp| cp.sound && !cp.managed);
+    let external = own.filter(|cp| cp.etcd_hosts.iter().any(|h| !cp.hosts.contains(h)));
+    if let Some(control_plane) = external.filter(|_| !matches!(cluster.distribution, Distribution::Kubeadm | Distribution::K3s)) {
+        report.push(
+            Diagnostic::error("AIC1406", format!("{} runs etcd with its API servers and takes no other", cluster.distribution))
+                .at(control_plane.at.field("etcd.hosts"), "other hosts than the API servers'")
+                .at(cluster.at.field("distribution"), cluster.distribution.word())
+                .help("delete `hosts` in `etcd`"),
+        );
+    }
     for storage in cx.design.storages.iter().filter(|s| s.sound && cluster.distribution == Distribution::Talos && s.on_disks().is_some()) {
         report.push(
             Diagnostic::error("AIC1406", format!("storage {} names its disks by a script on each host, and talos runs none", storage.name))

@@ -4,10 +4,12 @@ use k8s_openapi::api::core::v1::{
     Capabilities, Container, HostAlias, HostPathVolumeSource, Pod, PodSpec, ResourceRequirements, SecurityContext, Volume, VolumeMount,
 };
 
+use super::super::Artifacts;
 use super::super::kinds::kubeadm::API_PORT;
 use super::super::kinds::{amounts, strings, variable, variable_of_field};
 use super::super::object::Document;
 use super::Files;
+use crate::design::Vip;
 use crate::versions;
 
 /// The endpoint's address, held by one of the hosts at a time.
@@ -60,4 +62,50 @@ pub fn kube_vip(files: &Files, config: &str, manifests: &str) -> Document {
         .because("", format!("A static pod: {manifests}/kube-vip.yaml on each host of the control plane."))
         .because("/spec/hostAliases", "Its own API server, which is there before the address is.")
         .because("/spec/containers/kube-vip/env/svc_enable", "The API endpoint only; services of type LoadBalancer are not its work.")
+}
+
+/// The same by keepalived: its configuration, and the check that takes a host without an API server out.
+pub fn keepalived(files: &Files) -> (String, String) {
+    let interface = files.c.topology.node_interfaces(&files.c.design).into_iter().next().unwrap_or_default();
+    let endpoint = files.control_plane.endpoint.as_deref().unwrap_or("");
+    // One number a virtual address on a network: its last part, which no other virtual address of the network has.
+    let router = endpoint.rsplit(['.', ':']).next().and_then(|part| part.parse::<u8>().ok()).filter(|n| *n > 0).unwrap_or(51);
+    let configuration = format!(
+        "# /etc/keepalived/keepalived.conf on each host of the control plane: the same file on all, so that none is preferred and an address never moves back by itself.\n\
+         global_defs {{\n  enable_script_security\n  script_user nobody\n}}\n\
+         vrrp_script api {{\n  script \"/etc/keepalived/check-apiserver.sh\"\n  interval 2\n  fall 3\n  rise 2\n}}\n\
+         vrrp_instance api {{\n  state BACKUP\n  nopreempt\n  interface {interface}\n  virtual_router_id {router}\n  priority 100\n  advert_int 1\n  virtual_ipaddress {{\n    {endpoint}\n  }}\n  track_script {{\n    api\n  }}\n}}\n"
+    );
+    // Where anonymous requests are refused, the refusal comes from an API server that lives.
+    let check = format!(
+        "#!/bin/sh\n# The host's own API server, whoever holds the address. 401 and 403: it answers, and knows no anonymous user.\n\
+         case \"$(curl --silent --insecure --max-time 2 --output /dev/null --write-out '%{{http_code}}' https://127.0.0.1:{API_PORT}/readyz)\" in\n\
+         200 | 401 | 403) exit 0 ;;\n*) exit 1 ;;\nesac\n"
+    );
+    (configuration, check)
+}
+
+/// Writes what holds the address, where several hosts share one: `config` is the kubeconfig of a host, `manifests` its folder of static pods.
+pub fn lower(files: &Files, config: &str, manifests: &str, artifacts: &mut Artifacts) {
+    if files.control_plane.hosts.len() < 2 {
+        return;
+    }
+    match files.control_plane.vip {
+        Vip::KubeVip => artifacts.objects("control-plane/kube-vip.yaml", vec![kube_vip(files, config, manifests)]),
+        Vip::Keepalived => {
+            let (configuration, check) = keepalived(files);
+            artifacts.text("control-plane/keepalived.conf", configuration);
+            artifacts.text("control-plane/check-apiserver.sh", check);
+        }
+        // The site's own load balancer.
+        Vip::External => {}
+    }
+}
+
+/// What is done with it, for the page of the control plane.
+pub fn step(files: &Files) -> Option<String> {
+    (files.control_plane.hosts.len() > 1 && files.control_plane.vip == Vip::Keepalived).then(|| {
+        "On each, before the first API server starts: the package keepalived, `keepalived.conf` and `check-apiserver.sh` (mode 0755) to `/etc/keepalived/`, `systemctl enable --now keepalived`."
+            .to_owned()
+    })
 }

@@ -3,6 +3,7 @@
 pub mod address;
 pub mod audit;
 pub mod encryption;
+pub mod etcd;
 pub mod flow_control;
 pub mod pod_security;
 

@@ -1,17 +1,17 @@
 //! kubeadm.
 
 use super::super::Artifacts;
-use super::super::control_plane::{Files, address, audit, encryption, flow_control};
+use super::super::control_plane::{Files, address, audit, encryption, etcd, flow_control};
 use super::super::hosts::{self, kubelet, readme};
 use super::super::kinds::kubeadm::{
-    API_PORT, ApiEndpoint, ApiServer, Argument, CRI_SOCKET, ClusterConfiguration, Component, Discovery, Etcd, FileDiscovery, HostMount, InitConfiguration,
-    JoinConfiguration, JoinControlPlane, KubeletConfiguration, LocalEtcd, Networking, NodeRegistration, PATCHES, Patches, Proxy,
+    API_PORT, ApiEndpoint, ApiServer, Argument, CRI_SOCKET, ClusterConfiguration, Component, Discovery, Etcd, ExternalEtcd, FileDiscovery, HostMount,
+    InitConfiguration, JoinConfiguration, JoinControlPlane, KubeletConfiguration, LocalEtcd, Networking, NodeRegistration, PATCHES, Patches, Proxy,
 };
 use super::super::kinds::taints;
 use super::super::object::Document;
 use super::Platform;
 use crate::Compilation;
-use crate::design::{Pool, PoolRole, System, Vip};
+use crate::design::{Pool, PoolRole, System};
 use crate::nodes::resources::format_bytes;
 use crate::versions;
 
@@ -68,8 +68,9 @@ const ROWS: [readme::Row; 2] = [
 fn control_plane(files: &Files, artifacts: &mut Artifacts) {
     let cluster = &files.c.design.cluster;
     artifacts.objects("control-plane/kubeadm.yaml", configuration(files));
-    if files.control_plane.hosts.len() > 1 && files.control_plane.vip == Vip::KubeVip {
-        artifacts.objects("control-plane/kube-vip.yaml", vec![address::kube_vip(files, "/etc/kubernetes/admin.conf", "/etc/kubernetes/manifests")]);
+    address::lower(files, "/etc/kubernetes/admin.conf", "/etc/kubernetes/manifests", artifacts);
+    if etcd::external(files) {
+        etcd::lower(files, artifacts);
     }
     if cluster.audit {
         artifacts.objects("control-plane/audit-policy.yaml", vec![audit::policy(files, AUDIT_POLICY)]);
@@ -124,32 +125,40 @@ fn configuration(files: &Files) -> Vec<Document> {
             extra_args: vec![argument("node-cidr-mask-size", pods.map_or(24, |p| p.host_prefix).to_string()), argument("bind-address", "0.0.0.0"), profiling()],
         },
         scheduler: Component { extra_args: vec![argument("bind-address", "0.0.0.0"), profiling()] },
-        etcd: Etcd {
-            local: LocalEtcd {
+        etcd: if etcd::external(files) {
+            let [ca_file, cert_file, key_file] = etcd::CLIENT;
+            Etcd { local: None, external: Some(ExternalEtcd { endpoints: etcd::endpoints(files), ca_file, cert_file, key_file }) }
+        } else {
+            let local = LocalEtcd {
                 data_dir: "/var/lib/etcd",
                 extra_args: vec![
                     argument("quota-backend-bytes", control_plane.etcd_quota.whole().to_string()),
                     argument("listen-metrics-urls", "http://0.0.0.0:2381"),
                 ],
-            },
+            };
+            Etcd { local: Some(local), external: None }
         },
     };
     let kubelet = KubeletConfiguration { cgroup_driver: Some("systemd"), ..Default::default() };
-    vec![
-        files.document(&init).because("/patches", "A kubelet configuration a pool: each pool's kubelet.yaml is merged over the last document here."),
-        files
-            .document(&cluster)
-            .from("/kubernetesVersion", d.cluster.at.set("kubernetes"))
-            .from("/networking/podSubnet", d.cluster.at.set("pods.cidr"))
-            .because("/controlPlaneEndpoint", "Not one host's address: certificates and joins carry it, and it outlives any host.")
-            .because("/proxy", if d.cluster.replaces_kube_proxy() { "Cilium replaces kube-proxy." } else { "The pod network leaves services to kube-proxy." })
-            .because("/controllerManager/extraArgs/node-cidr-mask-size", "pods.host_prefix: the range that a host's pods are numbered from.")
-            .because("/controllerManager/extraArgs/bind-address", "Prometheus reads metrics from another host.")
+    let mut document = files
+        .document(&cluster)
+        .from("/kubernetesVersion", d.cluster.at.set("kubernetes"))
+        .from("/networking/podSubnet", d.cluster.at.set("pods.cidr"))
+        .because("/controlPlaneEndpoint", "Not one host's address: certificates and joins carry it, and it outlives any host.")
+        .because("/proxy", if d.cluster.replaces_kube_proxy() { "Cilium replaces kube-proxy." } else { "The pod network leaves services to kube-proxy." })
+        .because("/controllerManager/extraArgs/node-cidr-mask-size", "pods.host_prefix: the range that a host's pods are numbered from.")
+        .because("/controllerManager/extraArgs/bind-address", "Prometheus reads metrics from another host.");
+    if !etcd::external(files) {
+        document = document
             .because(
                 "/etcd/local/extraArgs/quota-backend-bytes",
                 format!("etcd.quota, {}; at the quota the cluster turns read-only.", format_bytes(control_plane.etcd_quota.whole())),
             )
-            .because("/etcd/local/extraArgs/listen-metrics-urls", "Metrics without a client certificate; the client port stays closed."),
+            .because("/etcd/local/extraArgs/listen-metrics-urls", "Metrics without a client certificate; the client port stays closed.");
+    }
+    vec![
+        files.document(&init).because("/patches", "A kubelet configuration a pool: each pool's kubelet.yaml is merged over the last document here."),
+        document,
         files.document(&kubelet),
     ]
 }
@@ -192,10 +201,14 @@ fn join(c: &Compilation, id: usize, pool: &Pool) -> Document {
 
 fn control_plane_page(files: &Files) -> String {
     let names = files.hosts();
-    format!(
+    let mut page = format!(
         "# Control plane of {}\n\nHosts: {}. No secret is part of this bundle.\n\n1. On each: `audit-policy.yaml` and `encryption.yaml` to `/etc/kubernetes/aic/` (mode 0600), after\n   `sed -i \"s|KEY_IS_MADE_ON_THE_HOST|$(head -c 32 /dev/urandom | base64)|\" encryption.yaml` on the first and a copy to the others;\n   `kube-vip.yaml`, where it is here, to `/etc/kubernetes/manifests/`; `../hosts/control-plane/kubelet.yaml` to\n   `/etc/kubernetes/aic/patches/kubeletconfiguration0+merge.yaml`; the etcd disk mounted (`var-lib-etcd.mount`).\n2. On {}: `kubeadm init --config kubeadm.yaml`. Until it has finished, kube-vip needs `super-admin.conf` in place of `admin.conf`.\n3. `kubectl apply --server-side -f flowcontrol.yaml`.\n4. Copy the PKI and `/etc/kubernetes/aic/discovery.conf` to the others and join them with `../hosts/control-plane/kubeadm.yaml`; kubeadm takes the address of the default route.\n",
         files.c.design.cluster.name,
         names.join(", "),
         names.first().unwrap_or(&"the first host"),
-    )
+    );
+    for step in etcd::step(files).into_iter().chain(address::step(files)) {
+        page += &format!("\nBefore: {step}\n");
+    }
+    page
 }

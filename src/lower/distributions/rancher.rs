@@ -6,14 +6,14 @@
 use serde_json::{Value, json};
 
 use super::super::Artifacts;
-use super::super::control_plane::{Files, address, audit, flow_control, pod_security};
+use super::super::control_plane::{Files, address, audit, etcd, flow_control, pod_security};
 use super::super::hosts::{self, kubelet, readme};
 use super::super::install::operators::{calico, cilium};
 use super::super::kinds::rancher::{HelmChartConfig, HelmChartConfigSpec};
 use super::super::object::Document;
 use super::super::yaml;
 use crate::Compilation;
-use crate::design::{Cni, Pool, Vip};
+use crate::design::{Cni, Pool};
 use crate::versions;
 
 /// One of the two.
@@ -119,15 +119,15 @@ impl Rancher {
         let cluster = &files.c.design.cluster;
         artifacts.objects("control-plane/config.yaml", vec![self.server(files)]);
         artifacts.objects("control-plane/join.yaml", vec![self.join(files)]);
-        if self.cluster_init {
+        if self.cluster_init && !etcd::external(files) {
             let first = files
                 .file(&json!({ "cluster-init": true }))
                 .because("", format!("{} on the first server alone: it founds etcd.", self.etc("config.yaml.d/10-first.yaml")));
             artifacts.objects("control-plane/first.yaml", vec![first]);
         }
-        if files.control_plane.hosts.len() > 1 && files.control_plane.vip == Vip::KubeVip {
-            let pod = address::kube_vip(files, &self.etc(&format!("{}.yaml", self.name)), &self.lib("agent/pod-manifests"));
-            artifacts.objects("control-plane/kube-vip.yaml", vec![pod]);
+        address::lower(files, &self.etc(&format!("{}.yaml", self.name)), &self.lib("agent/pod-manifests"), artifacts);
+        if etcd::external(files) {
+            etcd::lower(files, artifacts);
         }
         if cluster.audit {
             artifacts.objects("control-plane/audit-policy.yaml", vec![audit::policy(files, &self.etc("audit-policy.yaml"))]);
@@ -181,11 +181,19 @@ impl Rancher {
         }
         value["kube-apiserver-arg"] = api.into();
         value["secrets-encryption"] = cluster.encryption.into();
-        value["etcd-arg"] = json!([format!("quota-backend-bytes={}", control_plane.etcd_quota.whole())]);
-        value["etcd-expose-metrics"] = true.into();
-        value["etcd-snapshot-schedule-cron"] = "0 */6 * * *".into();
-        value["etcd-snapshot-retention"] = 28.into();
-        value["etcd-snapshot-compress"] = true.into();
+        if etcd::external(files) {
+            let [ca, certificate, key] = etcd::CLIENT;
+            value["datastore-endpoint"] = etcd::endpoints(files).join(",").into();
+            value["datastore-cafile"] = ca.into();
+            value["datastore-certfile"] = certificate.into();
+            value["datastore-keyfile"] = key.into();
+        } else {
+            value["etcd-arg"] = json!([format!("quota-backend-bytes={}", control_plane.etcd_quota.whole())]);
+            value["etcd-expose-metrics"] = true.into();
+            value["etcd-snapshot-schedule-cron"] = "0 */6 * * *".into();
+            value["etcd-snapshot-retention"] = 28.into();
+            value["etcd-snapshot-compress"] = true.into();
+        }
         value["disable"] = json!(self.disable);
         if let Some(mirror) = &cluster.mirror {
             value["system-default-registry"] = mirror.as_str().into();
@@ -196,7 +204,7 @@ impl Rancher {
             .because("/tls-san", "The endpoint first: it outlives any host.")
             .because_if_set("/disable-kube-proxy", "Cilium replaces it.")
             .because("/kube-controller-manager-arg", "Prometheus reads metrics from another host; the mask is pods.host_prefix.")
-            .because("/etcd-snapshot-schedule-cron", "A week of snapshots, four a day; copy them off the host.")
+            .because_if_set("/etcd-snapshot-schedule-cron", "A week of snapshots, four a day; copy them off the host.")
             .because("/disable", "What the design brings itself or does without.")
             .because("/secrets-encryption", "The key is made by the server itself.")
     }
@@ -249,12 +257,14 @@ impl Rancher {
             self.name,
             if files.control_plane.etcd_disk.is_some() { "; the etcd disk mounted (`*.mount`)" } else { "" },
         )];
+        steps.extend(etcd::step(files));
+        steps.extend(address::step(files));
         if has("kube-vip.yaml") {
             steps.push(format!("On each: `kube-vip.yaml` to `{}/`.", self.lib("agent/pod-manifests")));
         }
         let mut first =
             format!("On {}: a token, `head -c 32 /dev/urandom | base64 > {}` (mode 0600)", names.first().unwrap_or(&"the first host"), self.etc("token"));
-        if self.cluster_init {
+        if has("first.yaml") {
             first += &format!("; `first.yaml` to `{}`", self.etc("config.yaml.d/10-first.yaml"));
         }
         if has("pod-network.yaml") {

@@ -11,13 +11,18 @@ use crate::topology::addresses::interface;
 
 /// A document a host: bonds over the ports of a fabric, VLANs for its networks.
 pub fn netplan(c: &Compilation, pool: &Pool) -> Vec<Document> {
+    of_hosts(c, &pool.hosts)
+}
+
+/// A document for each of some hosts.
+pub fn of_hosts(c: &Compilation, hosts: &[usize]) -> Vec<Document> {
     let d = &c.design;
     let one = |host: &usize| {
         let h = &d.hosts[*host];
         let network = network_of_host(c, *host);
         Document::file(&Netplan { network }, &h.at.source, h.at.head).because("", format!("host: {}; install as /etc/netplan/10-aic.yaml, mode 0600", h.name))
     };
-    parallel::parts(&pool.hosts, MANY, |part| part.iter().map(one).collect::<Vec<_>>()).into_iter().flatten().collect()
+    parallel::parts(hosts, MANY, |part| part.iter().map(one).collect::<Vec<_>>()).into_iter().flatten().collect()
 }
 
 /// Hosts from which on their files are worth more than one thread.

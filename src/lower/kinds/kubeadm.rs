@@ -62,7 +62,9 @@ parts! {
     Component { extra_args: Vec<Argument> }
     Argument { name: &'static str, value: String }
     HostMount { name: &'static str, host_path: &'static str, mount_path: &'static str, read_only: Option<bool>, path_type: &'static str }
-    Etcd { local: LocalEtcd }
+    /// One of its fields is set.
+    Etcd { local: Option<LocalEtcd>, external: Option<ExternalEtcd> }
+    ExternalEtcd { endpoints: Vec<String>, ca_file: &'static str, cert_file: &'static str, key_file: &'static str }
     LocalEtcd { data_dir: &'static str, extra_args: Vec<Argument> }
 
     KubeletConfiguration {
