@@ -86,6 +86,7 @@ charts! {
     DRANET "dranet" "dranet" "oci://registry.k8s.io/networking/charts" "v1.5.0" "kube-system" true;
     EFA_PLUGIN "aws-efa-k8s-device-plugin" "aws-efa-k8s-device-plugin" "https://aws.github.io/eks-charts" "v0.5.29" "kube-system" true;
     NETWORK_OPERATOR "network-operator" "network-operator" "https://helm.ngc.nvidia.com/nvidia" "26.4.1" "nvidia-network-operator" true;
+    WHEREABOUTS "whereabouts" "whereabouts-chart" "oci://ghcr.io/k8snetworkplumbingwg" "0.9.4" "kube-system" true;
     ROOK "rook-ceph" "rook-ceph" "https://charts.rook.io/release" "v1.20.6" "rook-ceph" true;
     CEPH_CSI "ceph-csi-drivers" "ceph-csi-drivers" "https://ceph.github.io/ceph-csi-operator" "1.0.4" "rook-ceph" true;
     TOPOLVM "topolvm" "topolvm" "https://topolvm.github.io/topolvm" "17.1.0" "topolvm-system" true;

@@ -57,7 +57,6 @@ fn nothing_that_is_asked_for_is_dropped_in_silence() {
     let asked = [
         ("oversubscription = 1:1", "oversubscription = 1:1, sharp = true"),
         ("oversubscription = 1:1", "oversubscription = 1:1, pkey = 5"),
-        ("rail = index, cidr", "rail = index, ipam = static, cidr"),
         ("access = read_write_many }", "access = read_write_many, snapshots { every = 1h, keep = 3 } }"),
         ("disks = data }", "disks = data, raid = raid0 }"),
         ("{ within = unit }", "{ within = unit, spread = rack }"),

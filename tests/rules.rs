@@ -145,6 +145,7 @@ fn a_fabric_without_a_plan_is_said_once() {
 fn aic1406_says_what_a_platform_lacks() {
     let asked = [
         ("cni = cilium", "cni = aws_vpc", "the VPC's pod network exists on eks"),
+        ("\"172.16.{index}.0/24\"", "\"172.16.{index}.0/24\", ipam = static", "the pods of workload llama have one template"),
         ("cni = cilium", "cni = gke", "GKE's pod network exists on gke"),
         ("cni = cilium", "cni = calico, encapsulation = geneve", "no Geneve"),
         ("allocation = device_plugin", "allocation = dra, mig { strategy = single, layout = [\"1g.10gb\"] }", "claims its GPUs and cuts or shares them"),

@@ -57,6 +57,17 @@ const CASES: &[Case] = &[
         "examples/atlas",
         &[("etcd {", "etcd { hosts = infra[0..3].cpu[0],"), ("distribution = kubeadm", "distribution = k3s")],
     ),
+    case(&["ipam whereabouts"], "examples/atlas", &[("\"172.16.{index}.0/24\"", "\"172.16.{index}.0/24\", ipam = whereabouts")]),
+    case(&["ipam dhcp"], "examples/atlas", &[("\"172.16.{index}.0/24\"", "\"172.16.{index}.0/24\", ipam = dhcp")]),
+    case(
+        &["ipam static"],
+        "examples/atlas",
+        &[
+            ("\"172.16.{index}.0/24\"", "\"172.16.{index}.0/24\", ipam = static"),
+            ("nodes     = 16", "nodes     = 1"),
+            ("parallel  { tensor = 8, pipeline = 2, data = 8 }", "parallel  { tensor = 8 }"),
+        ],
+    ),
     case(&["cni none"], "examples/atlas", &[("cni = cilium", "cni = none")]),
     case(&["allocation dra", "rdma shared"], "examples/nvl72", &[]),
     case(&["rdma dra"], "examples/nvl72", &[("rdma : shared { fabric = compute, per_host = 4 }", "rdma : dra { fabric = compute }")]),
@@ -87,6 +98,7 @@ const SETS: &[(&str, &[&str])] = &[
     ("capacity", Capacity::WORDS),
     ("rdma", RdmaMode::WORDS),
     ("vip", Vip::WORDS),
+    ("ipam", Ipam::WORDS),
 ];
 
 fn sources(case: &Case) -> BTreeMap<String, String> {

@@ -3,7 +3,7 @@
 use super::distributions;
 use crate::base::{Diagnostic, Span};
 use crate::design::{
-    Cni, Design, GpuVendor, Ipam, Os, Provisioner, Raid, Rdma, Redundancy, Scheduler, ShapeWord, StorageWord, SwitchOs, TrainingForm, Word, WorkloadKind,
+    Cni, Design, GpuVendor, Os, Provisioner, Raid, Rdma, Redundancy, Scheduler, ShapeWord, StorageWord, SwitchOs, TrainingForm, Word, WorkloadKind,
     WorkloadWord,
 };
 
@@ -73,9 +73,6 @@ fn fabrics(design: &Design, out: &mut Vec<Diagnostic>) {
     for network in &design.networks {
         if let Some(span) = network.at.set("pkey") {
             out.push(fault(span, "a partition key", "delete it; pods then use the default partition"));
-        }
-        if let Some(span) = network.at.set("ipam").filter(|_| network.ipam != Ipam::NvIpam) {
-            out.push(fault(span, &format!("ipam = {}", network.ipam), "ipam = nv_ipam"));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::base::{Diagnostic, Report, Span};
-use crate::design::{Allocation, Cni, Distribution, Encapsulation, GpuVendor, Manager, Os};
+use crate::design::{Allocation, Cni, Distribution, Encapsulation, GpuVendor, Ipam, Manager, Os, Pool, Rdma};
 
 /// AIC1406.
 pub fn lacking(cx: &Context, report: &mut Report) {
@@ -86,7 +86,41 @@ pub fn lacking(cx: &Context, report: &mut Report) {
                 .help("`storage : external { class = … }`, or hosts of another distribution"),
         );
     }
+    addresses(cx, report);
     groups(cx, report);
+}
+
+/// Who gives pods their addresses, and what that cannot do.
+fn addresses(cx: &Context, report: &mut Report) {
+    let d = cx.design;
+    for (id, network) in d.networks.iter().enumerate().filter(|(_, n)| n.sound && n.rail.is_some() && n.ipam != Ipam::NvIpam) {
+        let at = network.at.field("ipam");
+        let wrong = |message: String| Diagnostic::error("AIC1406", message).at(at, network.ipam.word());
+        let name = &network.name;
+        if network.is_pairs() {
+            let message = format!("network {name} has a pair of addresses for each port, and {} does not know which host is at which", network.ipam);
+            report.push(wrong(message).help("ipam = nv_ipam"));
+        }
+        if network.ipam == Ipam::Dhcp && d.cluster.distribution == Distribution::Talos {
+            let message = format!("network {name} wants a DHCP daemon beside the kubelet, and talos runs none");
+            report.push(wrong(message).at(d.cluster.at.field("distribution"), "no units of your own").help("ipam = nv_ipam or whereabouts"));
+        }
+        if network.ipam != Ipam::Static {
+            continue;
+        }
+        let on_it = |pool: &&Pool| pool.rdma.as_ref().is_some_and(|r| r.fabrics.contains(&d.networks[id].fabric));
+        for pool in d.pools.iter().filter(on_it) {
+            if !pool.rdma.as_ref().is_some_and(|r| matches!(r.mode, Rdma::Sriov { .. })) {
+                let message = format!("a pod names its static address on network {name}, which only rdma : sriov passes on; pool {} has another", pool.name);
+                report.push(wrong(message).at(pool.at.field("rdma"), "this one").help("rdma : sriov, or ipam = nv_ipam"));
+            }
+            let own = d.workloads.iter().filter(|w| w.rdma && d.pool_of(w).is_some_and(|p| std::ptr::eq(&d.pools[p], pool)));
+            for workload in own.filter(|w| w.nodes > 1 || w.replicas > 1) {
+                let message = format!("the pods of workload {} have one template, and network {name} wants an address in each", workload.name);
+                report.push(wrong(message).at(workload.at.head, "several pods").help("ipam = nv_ipam"));
+            }
+        }
+    }
 }
 
 /// Node groups: a cloud's image and its bootstrap leave some settings to nobody.

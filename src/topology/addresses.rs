@@ -65,7 +65,7 @@ pub fn assign(design: &Design, topology: &mut Topology) {
 }
 
 /// Addresses that may be given, in order: without network, broadcast, gateway and what is reserved.
-fn free_addresses(network: &Network) -> impl Iterator<Item = IpAddr> + '_ {
+pub fn free_addresses(network: &Network) -> impl Iterator<Item = IpAddr> + '_ {
     let start = network.reserved.map_or(1, |(_, last)| offset(network, last).map_or(1, |o| o + 1)).max(1);
     let last = network.cidr.broadcast();
     (start..).map_while(|n| nth(&network.cidr, n)).filter(move |ip| *ip != last && Some(*ip) != network.gateway)

@@ -247,11 +247,17 @@ impl Bundle {
         }
         let mounted: BTreeSet<&str> = list(&container["volumeMounts"]).map(|m| text(&m["name"])).collect();
         need(mounted == volumes.keys().copied().collect(), "volumes and mounts differ".into());
-        for network in text(&template["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"]).split(", ").filter(|n| !n.is_empty()) {
-            let (space, name) = network.split_once('/').unwrap_or(("", network));
+        let networks = text(&template["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"]);
+        // The long form is JSON.
+        let long: Option<Vec<Value>> = serde_json::from_str(networks).ok();
+        let named: Vec<(&str, &str)> = match &long {
+            Some(entries) => entries.iter().map(|n| (text(&n["namespace"]), text(&n["name"]))).collect(),
+            None => networks.split(", ").filter(|n| !n.is_empty()).map(|n| n.split_once('/').unwrap_or(("", n))).collect(),
+        };
+        for (space, name) in named {
             let made =
                 self.objects.iter().any(|o| NETWORKS.contains(&text(&o["kind"])) && o["metadata"]["name"] == name && o["spec"]["networkNamespace"] == space);
-            need(made, format!("no network {network}"));
+            need(made, format!("no network {space}/{name}"));
         }
         for (key, level) in template["metadata"]["annotations"].as_object().into_iter().flatten() {
             if key.starts_with("kueue.x-k8s.io/podset-") && key.ends_with("-topology") {

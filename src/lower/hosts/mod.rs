@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use super::{Artifacts, Content};
 use crate::Compilation;
 use crate::base::quantity::to_f64;
-use crate::design::{GpuVendor, Iommu, Pool, PoolRole, System};
+use crate::design::{GpuVendor, Iommu, Ipam, Pool, PoolRole, System};
 
 /// What stands on the hosts of a pool whoever installs Kubernetes there: `units` start containerd, whose limits pods inherit.
 pub fn common(c: &Compilation, pool: &Pool, units: &[&str], artifacts: &mut Artifacts) {
@@ -44,7 +44,19 @@ pub fn common(c: &Compilation, pool: &Pool, units: &[&str], artifacts: &mut Arti
     if let Some(script) = roce::script(c, pool) {
         artifacts.text(format!("{dir}/roce.sh"), script);
     }
+    if leases(c, pool) {
+        artifacts.text(format!("{dir}/cni-dhcp.service"), DHCP_UNIT);
+    }
     scripts(c, pool, &dir, artifacts);
+}
+
+/// The plugin `dhcp` asks a daemon on its host, which holds the leases. Source: cni.dev, plugins/current/ipam/dhcp.
+const DHCP_UNIT: &str = "# /etc/systemd/system/cni-dhcp.service: holds the leases of pods on the rails. The plugin's binary comes with the secondary network's plugins.\n[Unit]\nDescription=DHCP of the CNI plugins\nBefore=kubelet.service\nConditionPathExists=/opt/cni/bin/dhcp\n[Service]\nExecStartPre=/usr/bin/rm -f /run/cni/dhcp.sock\nExecStart=/opt/cni/bin/dhcp daemon\nRestart=always\nRestartSec=5\n[Install]\nWantedBy=multi-user.target\n";
+
+/// Whether pods of a pool get addresses by DHCP.
+fn leases(c: &Compilation, pool: &Pool) -> bool {
+    let by_dhcp = |n: &crate::design::Network| n.rail.is_some() && n.ipam == Ipam::Dhcp;
+    pool.rdma.as_ref().is_some_and(|r| r.mode.by_network_operator() && c.design.networks.iter().any(|n| r.fabrics.contains(&n.fabric) && by_dhcp(n)))
 }
 
 fn kernel(c: &Compilation, pool: &Pool, system: &System) -> String {

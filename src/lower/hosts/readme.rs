@@ -33,6 +33,9 @@ pub fn page(c: &Compilation, artifacts: &Artifacts, units: &[&str], rows: &[Row]
     if !c.design.cluster.ntp.is_empty() {
         out.push_str("| timesyncd.conf | `/etc/systemd/timesyncd.conf.d/90-aic.conf` | before the join: etcd and certificates need the time |\n");
     }
+    if artifacts.files.keys().any(|path| path.ends_with("/cni-dhcp.service")) {
+        out.push_str("| cni-dhcp.service | `/etc/systemd/system/cni-dhcp.service` | after the Network Operator has placed `/opt/cni/bin/dhcp` |\n");
+    }
     for script in artifacts.files.keys().filter(|path| path.starts_with("hosts/") && path.ends_with(".sh")) {
         let _ = writeln!(out, "| {} | run once: it says what it makes | before the join |", script.trim_start_matches("hosts/"));
     }

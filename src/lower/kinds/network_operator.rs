@@ -97,5 +97,5 @@ parts! {
         pf_names: Option<Vec<String>>,
     }
     /// `ipam` and `metaPlugins` are JSON in a text: the operator puts them into the CNI's configuration as they are.
-    SriovNetworkSpec { network_namespace: &'static str, resource_name: String, link_state: &'static str, ipam: String, meta_plugins: String }
+    SriovNetworkSpec { network_namespace: &'static str, resource_name: String, link_state: &'static str, ipam: String, meta_plugins: String, capabilities: Option<&'static str> }
 }

@@ -18,6 +18,7 @@ mod prometheus;
 mod rook;
 mod topolvm;
 mod volcano;
+mod whereabouts;
 
 use k8s_openapi::api::core::v1::Toleration;
 use serde_json::{Value, json};
@@ -65,6 +66,7 @@ const ORDER: &[&Operator] = &[
     &prometheus::OPERATOR,
     &node_feature_discovery::OPERATOR,
     &network_operator::OPERATOR,
+    &whereabouts::OPERATOR,
     &gpu_operator::OPERATOR,
     &amd_gpu_operator::OPERATOR,
     &dranet::OPERATOR,

@@ -1,5 +1,6 @@
 //! Addresses of pods on the rails: the plugin's part of a network's configuration, and the pools that nv-ipam draws from.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use ipnet::{IpNet, IpSubnets, Ipv4Subnets, Ipv6Subnets};
@@ -9,10 +10,11 @@ use super::super::super::kinds::network_operator::{CIDRPool, CIDRPoolSpec, Exclu
 use super::super::super::kinds::nodes_with;
 use super::super::super::object::Document;
 use super::{NAMESPACE, Rail, fabrics_name};
+use crate::Compilation;
 use crate::design::{Design, Ipam, Network, Pool};
 use crate::nodes::pool_label;
 use crate::nodes::resources::{RailPort, rail_ports};
-use crate::topology::addresses::{Owner, capacity};
+use crate::topology::addresses::{Owner, capacity, free_addresses};
 
 /// What stands under `ipam` in the network's configuration.
 pub(super) fn configuration(rail: &Rail, network: &Network) -> String {
@@ -32,6 +34,14 @@ pub(super) fn configuration(rail: &Rail, network: &Network) -> String {
         Ipam::Static => json!({ "type": "static" }).to_string(),
         Ipam::Dhcp => json!({ "type": "dhcp" }).to_string(),
     }
+}
+
+/// The address of a workload's one pod on a network of static addresses: one that no host, switch or workload before it has.
+pub fn of_workload(c: &Compilation, workload: usize, network: usize) -> Option<IpAddr> {
+    let d = &c.design;
+    let before = d.workloads[..workload].iter().filter(|w| w.rdma).count();
+    let taken: HashSet<IpAddr> = c.topology.addresses.iter().filter(|a| a.network == network).map(|a| a.address).collect();
+    free_addresses(&d.networks[network]).filter(|address| !taken.contains(address)).nth(before)
 }
 
 /// The ranges that exactly hold the addresses from one to another.

@@ -23,6 +23,7 @@ use crate::nodes::pool_label;
 use crate::nodes::resources::{RailPort, rail_ports};
 use crate::versions;
 
+pub use ipam::of_workload;
 pub use sriov::drained_at_once;
 
 const NAMESPACE: &str = "nvidia-network-operator";

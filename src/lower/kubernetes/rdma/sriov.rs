@@ -9,7 +9,7 @@ use super::super::super::kinds::network_operator::{
 use super::super::super::kinds::texts;
 use super::super::super::object::Document;
 use super::{Files, NAMESPACE, Rail, Way};
-use crate::design::{Network, Pool};
+use crate::design::{Ipam, Network, Pool};
 use crate::nodes::pool_label;
 
 /// The operator's settings for a pool, and a policy a rail.
@@ -73,8 +73,15 @@ fn policy(rail: &Rail, functions: i64) -> Document {
 /// The network of a rail.
 pub(super) fn attachment(rail: &Rail, network: &Network, ipam: String) -> (&'static str, Document) {
     let name = rail.attachment_name();
-    let spec =
-        SriovNetworkSpec { network_namespace: "default", resource_name: rail.name(), link_state: "enable", ipam, meta_plugins: "{\"type\": \"rdma\"}".into() };
+    let spec = SriovNetworkSpec {
+        network_namespace: "default",
+        resource_name: rail.name(),
+        link_state: "enable",
+        ipam,
+        meta_plugins: "{\"type\": \"rdma\"}".into(),
+        // A pod names its own address.
+        capabilities: (network.ipam == Ipam::Static).then_some("{\"ips\": true}"),
+    };
     let maker = &rail.input.maker;
     if rail.infiniband() {
         ("sriov-ib-networks.yaml", maker.namespaced(&network.at, NAMESPACE, &name, SriovIBNetwork { spec, ..Default::default() }))

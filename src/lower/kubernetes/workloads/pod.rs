@@ -9,14 +9,15 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use num_traits::ToPrimitive as _;
+use serde_json::{Value, json};
 
 use super::super::super::kinds::{int, labelled, non_empty, quantities, strings, texts, tolerations, variable, variable_of_field};
 use super::super::super::object::Document;
 use super::super::gpu::{Claims, claims, runtime};
-use super::super::rdma::{attaches, attachment_name};
+use super::super::rdma::{attaches, attachment_name, of_workload};
 use super::{Input, collectives};
 use crate::base::quantity::to_f64;
-use crate::design::{Level, Manager, Pool, Scheduler, Workload, WorkloadWord};
+use crate::design::{Ipam, Level, Manager, Pool, Scheduler, Workload, WorkloadWord};
 use crate::nodes::resources::{RailPort, rail_ports};
 use crate::nodes::{PodShape, levels, pool_label, resources};
 
@@ -42,11 +43,30 @@ impl Template<'_> {
         self.pool.hosts.first().map_or_else(Vec::new, |host| rail_ports(self.input.design(), self.pool, *host))
     }
 
-    /// The networks that the pod attaches to, rail by rail.
-    fn networks(&self) -> Vec<String> {
+    /// The networks that the pod attaches to, rail by rail; where one has static addresses, in the long form that carries the pod's own.
+    fn networks(&self) -> Option<String> {
         let d = self.input.design();
         let ports = if self.workload.rdma { self.ports() } else { Vec::new() };
-        ports.iter().filter(|port| attaches(d, self.pool, port)).map(|port| format!("default/{}", attachment_name(d, self.pool, port))).collect()
+        let attached: Vec<&RailPort> = ports.iter().filter(|port| attaches(d, self.pool, port)).collect();
+        if attached.is_empty() {
+            return None;
+        }
+        let own = |port: &RailPort| port.network(d).filter(|n| d.networks[*n].ipam == Ipam::Static);
+        if attached.iter().all(|port| own(port).is_none()) {
+            let names: Vec<String> = attached.iter().map(|port| format!("default/{}", attachment_name(d, self.pool, port))).collect();
+            return Some(names.join(", "));
+        }
+        let id = d.workloads.iter().position(|w| std::ptr::eq(w, self.workload))?;
+        let entries = attached.iter().map(|port| {
+            let mut entry = json!({ "namespace": "default", "name": attachment_name(d, self.pool, port) });
+            if let Some(network) = own(port)
+                && let Some(address) = of_workload(self.input.compilation, id, network)
+            {
+                entry["ips"] = json!([format!("{address}/{}", d.networks[network].cidr.prefix_len())]);
+            }
+            entry
+        });
+        Some(Value::from_iter(entries).to_string())
     }
 
     fn pins(&self) -> bool {
@@ -263,10 +283,7 @@ impl Template<'_> {
                 _ => texts::<String, String>([]),
             });
         }
-        let networks = self.networks();
-        if !networks.is_empty() {
-            annotations.insert("k8s.v1.cni.cncf.io/networks".into(), networks.join(", "));
-        }
+        annotations.extend(self.networks().map(|networks| ("k8s.v1.cni.cncf.io/networks".to_owned(), networks)));
         PodTemplateSpec { metadata: Some(ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..Default::default() }), spec: Some(pod) }
     }
 
@@ -281,7 +298,7 @@ impl Template<'_> {
         let mut because = |pointer: String, reason: String| {
             document.reasons.push((pointer, reason));
         };
-        if !self.networks().is_empty() {
+        if self.networks().is_some() {
             let planes = self.ports().iter().any(|p| p.plane.is_some());
             let reason = if planes {
                 "net1, net2 … in this order: rail by rail, its planes side by side."
