@@ -1,7 +1,7 @@
 //! What is made for other tools and for eyes: NetBox, Graphviz, containerlab, pictures.
 #![allow(clippy::disallowed_methods, reason = "tests read the repository")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use aic::Compilation;
@@ -109,4 +109,27 @@ fn pictures_do_not_overlap() {
         }
     }
     sound(&rack::draw_all(&c));
+}
+
+/// docs/plan.md: a link belongs to one fabric, in its row of cables.csv and in the rows of both its ports.
+#[test]
+fn an_uplink_is_of_the_fabric_that_declares_it() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/atlas/");
+    let mut project: BTreeMap<String, String> =
+        ["cluster.aic", "hardware.aic"].iter().map(|f| ((*f).to_owned(), std::fs::read_to_string(format!("{root}{f}")).unwrap())).collect();
+    let text = project.get_mut("cluster.aic").unwrap();
+    assert!(text.contains("uplink { links = 2 }"));
+    *text = text.replace("uplink { links = 2 }", "uplink { links = 2, fabric = data }");
+    let c = aic::compile(&project, "cluster.aic", Options::default());
+    assert!(!c.has_errors(), "{:?}", c.diagnostics.iter().map(|d| &d.message).collect::<Vec<_>>());
+    let files = aic::bundle::texts(aic::bundle::render(aic::lower::lower(&c).unwrap(), &c), &c);
+    let rows = |name: &str| files[name].lines().skip(1).map(|l| l.split(',').map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>();
+    let ports: BTreeMap<(String, String), String> = rows("network/ports.csv").into_iter().map(|r| ((r[0].clone(), r[2].clone()), r[4].clone())).collect();
+    let mut between = 0;
+    for row in rows("network/cables.csv") {
+        let own = [(&row[3], &row[6]), (&row[7], &row[10])].map(|(device, port)| ports.get(&(device.clone(), port.clone())));
+        own.iter().flatten().for_each(|fabric| assert_eq!(**fabric, row[1], "{row:?}"));
+        between += usize::from(row[3].starts_with("oob-leaf") && row[7].starts_with("data-leaf"));
+    }
+    assert_eq!(between, 4);
 }

@@ -259,8 +259,14 @@ pub fn ports(c: &Compilation, out: &mut dyn Write) -> io::Result<()> {
                 let slot = Slot { cage: number as u16, sub: sub as u8 };
                 rows.text(&switch.name).comma().text(&switch.model.name).comma();
                 switch_port(&mut rows, &switch.model, Some(cage), slot);
-                rows.comma().number(speed).comma().text(fabric).comma().number(switch.plane.max(0) as u32).comma();
-                match peers.link(id, slot) {
+                let link = peers.link(id, slot);
+                // The far end of another fabric's uplink is a port of that fabric.
+                let (fabric, plane) = match link.map(|i| &c.topology.links[i]).filter(|l| l.fabric as usize != switch.fabric) {
+                    Some(link) => (&c.design.fabrics[link.fabric as usize].name, u32::from(link.plane)),
+                    None => (fabric, switch.plane.max(0) as u32),
+                };
+                rows.comma().number(speed).comma().text(fabric).comma().number(plane).comma();
+                match link {
                     Some(link) => peer(&mut rows, &mut names, link),
                     None => {
                         rows.comma();
